@@ -1,0 +1,93 @@
+# Everything a developer runs, and exactly what CI runs. Each target sets up what it needs in the
+# checkout, with a Python of 3.11 or later and make; a second run finds it there. `make PYTHON=…` chooses
+# the Python of .venv.
+
+.DEFAULT_GOAL := check
+.PHONY: demo test test-newest check lint types imports format bench interop clean
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= $(shell tools/find_python.sh 3.11 3.12 3.13 3.14 || echo python3)
+# The newest Python here: the tests run on it too when it is not .venv's own, and the benchmarks.
+NEWEST := $(shell tools/find_python.sh 3.13 3.14 3.12)
+NEWEST_VERSION := $(if $(NEWEST),$(shell $(NEWEST) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+BASE_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+BENCH_PYTHON := $(or $(NEWEST),$(PYTHON))
+
+BIN := .venv/bin
+RUNTIME := .venv/.runtime-installed
+DEV := .venv/.dev-installed
+NEWEST_DEV := .venv-$(NEWEST_VERSION)/.installed
+BENCH_DEV := .venv-bench/.installed
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+# Kitebase: a client without Wigwag, against a server with it, and every message between them.
+demo: $(RUNTIME)
+	$(BIN)/python examples/kitebase/main.py $(ARGS)
+
+check: lint types imports test
+
+lint: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(DEV)
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+imports: $(DEV)
+	$(BIN)/lint-imports
+
+format: $(DEV)
+	$(BIN)/ruff check --fix . || true
+	$(BIN)/ruff format .
+
+test: $(DEV)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+ifneq ($(NEWEST_VERSION),$(BASE_VERSION))
+ifneq ($(NEWEST_VERSION),)
+	$(MAKE) test-newest
+endif
+endif
+
+test-newest: $(NEWEST_DEV)
+	.venv-$(NEWEST_VERSION)/bin/python -m pytest -q $(ARGS)
+
+# Bytecode first: import and start times mean nothing without it.
+bench: $(BENCH_DEV)
+	.venv-bench/bin/python -m compileall -q src benchmarks
+	.venv-bench/bin/python benchmarks/run.py $(ARGS)
+
+interop: $(DEV)
+	$(BIN)/python tests/interop/setup.py
+	$(BIN)/python -m pytest -q tests/interop $(ARGS)
+
+clean:
+	rm -rf .venv .venv-* .interop .coverage .coverage.* build dist
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests examples benchmarks tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Wigwag needs Python 3.11 or later") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+
+$(RUNTIME): pyproject.toml | .venv/bin/python
+	$(BIN)/python $(PIP_INSTALL) -e .
+	@touch $@
+
+$(DEV): pyproject.toml $(RUNTIME)
+	$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
+	@touch $@
+
+$(NEWEST_DEV): pyproject.toml
+	test -x .venv-$(NEWEST_VERSION)/bin/python || $(NEWEST) -m venv .venv-$(NEWEST_VERSION)
+	.venv-$(NEWEST_VERSION)/bin/python $(PIP_INSTALL) -e '.[test]'
+	@touch $@
+
+$(BENCH_DEV): pyproject.toml
+	test -x .venv-bench/bin/python || $(BENCH_PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python $(PIP_INSTALL) -e . 'mcp==2.3.0'
+	@touch $@
