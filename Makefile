@@ -7,7 +7,9 @@
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
-PYTHON ?= $(shell tools/find_python.sh 3.11 3.12 3.13 3.14 || echo python3)
+ifndef PYTHON
+PYTHON := $(shell tools/find_python.sh 3.11 3.12 3.13 3.14 || echo python3)
+endif
 # The newest Python here: the tests run on it too when it is not .venv's own, and the benchmarks.
 NEWEST := $(shell tools/find_python.sh 3.13 3.14 3.12)
 NEWEST_VERSION := $(if $(NEWEST),$(shell $(NEWEST) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
