@@ -21,7 +21,7 @@ RUNTIME := .venv/.runtime-installed
 DEV := .venv/.dev-installed
 NEWEST_DEV := .venv-$(NEWEST_VERSION)/.installed
 BENCH_DEV := .venv-bench/.installed
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 
 # Kitebase: a client without Wigwag, against a server with it, and every message between them.
 demo: $(RUNTIME)
