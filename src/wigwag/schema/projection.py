@@ -1,0 +1,286 @@
+"""Fits values to a revision: leaves out what it lacks, says in its words what it cannot say.
+
+What has to be done to a type for a revision is worked out once, from the data in `revisions`, and
+kept; for most pairs it is nothing, and then `project` returns its argument.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, TypeVar, get_args
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import fields, replace
+
+from wigwag.schema.basic import (
+    SERVER_INFO_KEY,
+    SUBSCRIPTION_ID_KEY,
+    NotificationParams,
+    Result,
+)
+from wigwag.schema.capabilities import ClientCapabilities
+from wigwag.schema.content import (
+    AudioContent,
+    ResourceLink,
+    TextContent,
+    ToolResultContent,
+    ToolUseContent,
+    UnknownContent,
+)
+from wigwag.schema.elicitation import ElicitRequestFormParams
+from wigwag.schema.revisions import (
+    LEGACY_REVISIONS,
+    REVISIONS,
+    V2024_11_05,
+    V2025_03_26,
+    V2025_06_18,
+    has_member,
+    has_type,
+)
+from wigwag.schema.sampling import CreateMessageRequestParams, CreateMessageResult, SamplingMessage
+from wigwag.schema.tools import CallToolResult, Tool
+
+T = TypeVar("T")
+Rewrite = Callable[[Any], Any]
+
+# The types of Python that become something else than an object in JSON.
+_NO_OBJECTS: Final = (str, int, float, bytes, bytearray, list, tuple, set, frozenset)
+_MODERN_META_KEYS: Final = (SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY)
+
+
+def project(value: T, revision: str) -> T:
+    """Return the value as the revision can say it, which often is the value itself.
+
+    Members that the revision lacks are left out, at every depth; a content block of a type that it
+    lacks becomes text. Members that the revision demands are not added.
+
+    >>> tool = Tool(name="add", title="Add", input_schema={"type": "object"})
+    >>> project(tool, V2025_03_26).title
+    UNSET
+
+    Args:
+        value: A value of one of this package's types, or a list or a dict of such values.
+        revision: One of `REVISIONS`.
+
+    Raises:
+        KeyError: There is no such revision.
+    """
+    kind = value.__class__
+    try:
+        plan = _PLANS[revision][kind]
+    except KeyError:
+        plan = _PLANS[revision][kind] = _make_plan(kind, revision)
+    if plan is None:
+        return value
+    projected: T = plan(value)
+    return projected
+
+
+class _Plan:
+    """What is to be done to the values of one type for one revision."""
+
+    __slots__ = ("drops", "revision", "rewrites", "visits")
+
+    def __init__(
+        self,
+        *,
+        revision: str,
+        rewrites: tuple[Rewrite, ...],
+        drops: tuple[str, ...],
+        visits: tuple[str, ...],
+    ) -> None:
+        self.revision = revision
+        self.rewrites = rewrites  # what no rule about members can say, done first
+        self.drops = drops  # the members that the revision lacks
+        self.visits = visits  # the members that may hold something to be done
+
+    def __call__(self, value: Any) -> Any:
+        kind = value.__class__
+        for rewrite in self.rewrites:
+            value = rewrite(value)
+            if value.__class__ is not kind:
+                return project(value, self.revision)
+        changes: dict[str, Any] = {}
+        for name in self.drops:
+            if getattr(value, name) is not UNSET:
+                changes[name] = UNSET
+        for name in self.visits:
+            member = getattr(value, name)
+            projected = project(member, self.revision)
+            if projected is not member:
+                changes[name] = projected
+        return replace(value, **changes) if changes else value
+
+
+def _project_list(revision: str, values: list[Any]) -> list[Any]:
+    projected = [project(value, revision) for value in values]
+    if all(new is old for new, old in zip(projected, values, strict=True)):
+        return values
+    return projected
+
+
+def _project_dict(revision: str, values: dict[str, Any]) -> dict[str, Any]:
+    projected = {key: project(value, revision) for key, value in values.items()}
+    if all(projected[key] is value for key, value in values.items()):
+        return values
+    return projected
+
+
+_Plans = dict[type, Callable[[Any], Any] | None]
+_PLANS: Final[dict[str, _Plans]] = {
+    revision: {list: partial(_project_list, revision), dict: partial(_project_dict, revision)}
+    for revision in REVISIONS
+}
+
+
+def _make_plan(kind: type, revision: str) -> _Plan | None:
+    if not issubclass(kind, Struct):
+        return None
+    rewrites = tuple(
+        rewrite
+        for type_, rewrite, revisions in _REWRITES
+        if issubclass(kind, type_) and revision in revisions
+    )
+    members = [(field.name, field.type) for field in fields(kind)]
+    drops = tuple(name for name, _ in members if not has_member(kind, name, revision))
+    visits = tuple(
+        name
+        for name, type_ in members
+        if name not in drops and any(_needs_plan(part, revision) for part in _structs_in(type_))
+    )
+    if not (rewrites or drops or visits):
+        return None
+    return _Plan(revision=revision, rewrites=rewrites, drops=drops, visits=visits)
+
+
+def _needs_plan(kind: type, revision: str) -> bool:
+    # Where a block of text may stand, one of a type that nobody here knows may stand as well.
+    return issubclass(kind, TextContent) or _make_plan(kind, revision) is not None
+
+
+def _structs_in(type_: Any) -> list[type]:
+    if isinstance(type_, type) and issubclass(type_, Struct):
+        return [type_]
+    return [struct for part in get_args(type_) for struct in _structs_in(part)]
+
+
+def _drop_modern_meta(value: Result | NotificationParams) -> Any:
+    if isinstance(value.meta, UnsetType) or not any(key in value.meta for key in _MODERN_META_KEYS):
+        return value
+    meta = {key: member for key, member in value.meta.items() if key not in _MODERN_META_KEYS}
+    return replace(value, meta=meta or UNSET)
+
+
+def _drop_structured_content_but_objects(value: CallToolResult | ToolResultContent) -> Any:
+    content = value.structured_content
+    if isinstance(content, Raw):
+        is_object = bytes(content).lstrip().startswith(b"{")
+    else:
+        is_object = content is not None and not isinstance(content, _NO_OBJECTS)
+    return value if is_object else replace(value, structured_content=UNSET)
+
+
+def _drop_output_schema_but_of_objects(tool: Tool) -> Tool:
+    if isinstance(tool.output_schema, UnsetType) or tool.output_schema.get("type") == "object":
+        return tool
+    return replace(tool, output_schema=UNSET)
+
+
+def _drop_elicitation_by_url_alone(capabilities: ClientCapabilities) -> ClientCapabilities:
+    elicitation = capabilities.elicitation
+    if (
+        isinstance(elicitation, UnsetType)
+        or elicitation.url is UNSET
+        or elicitation.form is not UNSET
+    ):
+        return capabilities
+    return replace(capabilities, elicitation=UNSET)
+
+
+def _put_titles_of_choices_beside_them(params: ElicitRequestFormParams) -> Any:
+    properties = params.requested_schema.get("properties")
+    if not isinstance(properties, dict):
+        return params
+    plain = {name: _with_enum_names(schema) for name, schema in properties.items()}
+    if plain == properties:
+        return params
+    return replace(params, requested_schema=params.requested_schema | {"properties": plain})
+
+
+def _with_enum_names(schema: Any) -> Any:
+    if not isinstance(schema, dict) or "oneOf" not in schema:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "oneOf"}
+    options = schema["oneOf"]
+    return rest | {
+        "enum": [option["const"] for option in options],
+        "enumNames": [option["title"] for option in options],
+    }
+
+
+def _one_message_per_block(params: CreateMessageRequestParams) -> Any:
+    if all(not isinstance(m.content, list) or len(m.content) == 1 for m in params.messages):
+        return params
+    messages: list[SamplingMessage] = []
+    for message in params.messages:
+        blocks = message.content if isinstance(message.content, list) else [message.content]
+        messages += [replace(message, content=block) for block in blocks]
+    return replace(params, messages=messages)
+
+
+def _one_block(value: SamplingMessage | CreateMessageResult) -> Any:
+    blocks = value.content
+    if not isinstance(blocks, list):
+        return value
+    if len(blocks) == 1:
+        return replace(value, content=blocks[0])
+    return replace(value, content=TextContent(text="\n".join(map(_in_words, blocks))))
+
+
+def _in_words(block: Any) -> str:
+    match block:
+        case TextContent():
+            return block.text
+        case ResourceLink():
+            return f"[resource {block.title or block.name}: {block.uri}]"
+        case ToolUseContent():
+            return f"[call of tool {block.name}: {msgspec.json.encode(block.input).decode()}]"
+        case ToolResultContent():
+            return "\n".join(["[result of a tool]", *map(_in_words, block.content)])
+        case _:
+            mime_type = getattr(block, "mime_type", "unknown type")
+            return f"[{block.type} of {mime_type}, which this protocol revision cannot carry]"
+
+
+def _to_text(block: AudioContent | ResourceLink | ToolUseContent | ToolResultContent) -> Any:
+    annotations = getattr(block, "annotations", UNSET)
+    return TextContent(text=_in_words(block), annotations=annotations)
+
+
+def _to_what_arrived(block: UnknownContent) -> Any:
+    return block.raw
+
+
+def _revisions_without(kind: type) -> tuple[str, ...]:
+    return tuple(revision for revision in REVISIONS if not has_type(kind, revision))
+
+
+_BEFORE_0618: Final = (V2024_11_05, V2025_03_26)
+_BEFORE_1125: Final = (*_BEFORE_0618, V2025_06_18)
+_REWRITES: Final[tuple[tuple[type, Rewrite, tuple[str, ...]], ...]] = (
+    *(
+        (kind, _to_text, _revisions_without(kind))
+        for kind in (AudioContent, ResourceLink, ToolUseContent, ToolResultContent)
+    ),
+    (UnknownContent, _to_what_arrived, REVISIONS),
+    (Result, _drop_modern_meta, LEGACY_REVISIONS),
+    (NotificationParams, _drop_modern_meta, LEGACY_REVISIONS),
+    (CallToolResult, _drop_structured_content_but_objects, LEGACY_REVISIONS),
+    (ToolResultContent, _drop_structured_content_but_objects, LEGACY_REVISIONS),
+    (Tool, _drop_output_schema_but_of_objects, LEGACY_REVISIONS),
+    (ClientCapabilities, _drop_elicitation_by_url_alone, (V2025_06_18,)),
+    (ElicitRequestFormParams, _put_titles_of_choices_beside_them, (V2025_06_18,)),
+    (CreateMessageRequestParams, _one_message_per_block, _BEFORE_1125),
+    (SamplingMessage, _one_block, _BEFORE_1125),
+    (CreateMessageResult, _one_block, _BEFORE_1125),
+)
