@@ -5,7 +5,6 @@ kept; for most pairs it is nothing, and then `project` returns its argument.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final, TypeVar, get_args
 
 import msgspec
@@ -76,11 +75,11 @@ def project(value: T, revision: str) -> T:
     return projected
 
 
-class _Plan:
-    """What is to be done to the values of one type for one revision."""
+_Plan = Callable[[Any], Any]
+"""What is to be done to the values of one type for one revision; `None` is nothing."""
 
-    __slots__ = ("drops", "revision", "rewrites", "visits")
 
+class _StructPlan:
     def __init__(
         self,
         *,
@@ -89,48 +88,67 @@ class _Plan:
         drops: tuple[str, ...],
         visits: tuple[str, ...],
     ) -> None:
-        self.revision = revision
-        self.rewrites = rewrites  # what no rule about members can say, done first
-        self.drops = drops  # the members that the revision lacks
-        self.visits = visits  # the members that may hold something to be done
+        self._revision = revision
+        self._plans = _PLANS[revision]
+        self._rewrites = rewrites  # what no rule about members can say, done first
+        self._drops = drops  # the members that the revision lacks
+        self._visits = visits  # the members that may hold something to be done
 
     def __call__(self, value: Any) -> Any:
         kind = value.__class__
-        for rewrite in self.rewrites:
+        for rewrite in self._rewrites:
             value = rewrite(value)
             if value.__class__ is not kind:
-                return project(value, self.revision)
+                return project(value, self._revision)
         changes: dict[str, Any] = {}
-        for name in self.drops:
+        for name in self._drops:
             if getattr(value, name) is not UNSET:
                 changes[name] = UNSET
-        for name in self.visits:
+        for name in self._visits:
             member = getattr(value, name)
-            projected = project(member, self.revision)
-            if projected is not member:
-                changes[name] = projected
+            if self._plans.get(member.__class__, _make_plan) is not None:
+                projected = project(member, self._revision)
+                if projected is not member:
+                    changes[name] = projected
         return replace(value, **changes) if changes else value
 
 
-def _project_list(revision: str, values: list[Any]) -> list[Any]:
-    projected = [project(value, revision) for value in values]
-    if all(new is old for new, old in zip(projected, values, strict=True)):
-        return values
-    return projected
+class _ListPlan:
+    def __init__(self, revision: str, plans: dict[type, _Plan | None]) -> None:
+        self._revision = revision
+        self._plans = plans
+
+    def __call__(self, values: list[Any]) -> list[Any]:
+        plans = self._plans
+        for value in values:
+            if plans.get(value.__class__, _make_plan) is not None:
+                break
+        else:
+            return values
+        projected = [project(value, self._revision) for value in values]
+        if all(new is old for new, old in zip(projected, values, strict=True)):
+            return values
+        return projected
 
 
-def _project_dict(revision: str, values: dict[str, Any]) -> dict[str, Any]:
-    projected = {key: project(value, revision) for key, value in values.items()}
-    if all(projected[key] is value for key, value in values.items()):
-        return values
-    return projected
+class _DictPlan:
+    def __init__(self, revision: str) -> None:
+        self._revision = revision
+
+    def __call__(self, values: dict[str, Any]) -> dict[str, Any]:
+        projected = {key: project(value, self._revision) for key, value in values.items()}
+        if all(projected[key] is value for key, value in values.items()):
+            return values
+        return projected
 
 
-_Plans = dict[type, Callable[[Any], Any] | None]
-_PLANS: Final[dict[str, _Plans]] = {
-    revision: {list: partial(_project_list, revision), dict: partial(_project_dict, revision)}
-    for revision in REVISIONS
-}
+def _first_plans(revision: str) -> dict[type, _Plan | None]:
+    plans: dict[type, _Plan | None] = {dict: _DictPlan(revision), UnsetType: None}
+    plans[list] = _ListPlan(revision, plans)
+    return plans
+
+
+_PLANS: Final = {revision: _first_plans(revision) for revision in REVISIONS}
 
 
 def _make_plan(kind: type, revision: str) -> _Plan | None:
@@ -150,7 +168,7 @@ def _make_plan(kind: type, revision: str) -> _Plan | None:
     )
     if not (rewrites or drops or visits):
         return None
-    return _Plan(revision=revision, rewrites=rewrites, drops=drops, visits=visits)
+    return _StructPlan(revision=revision, rewrites=rewrites, drops=drops, visits=visits)
 
 
 def _needs_plan(kind: type, revision: str) -> bool:
