@@ -1,0 +1,1 @@
+"""How messages ride on a channel: framing, without doing any I/O."""

@@ -1,0 +1,553 @@
+"""The client's end of a conversation: finds out what it talks to, then speaks that revision.
+
+Theory of operation. A dual-era client asks `server/discover` first. Who answers it is modern; any
+other answer, and silence, mean a server of the legacy era, which is then greeted with `initialize`.
+The decision never hangs on one particular error code, because servers answer what they do not know
+in every possible way.
+
+    PROBING ── DiscoverResult ──────────────────────────────▶ CONNECTED (modern)
+       │  └─── unsupported version, once ──▶ PROBING with one of the supported
+       │
+       └────── any other answer, silence ──▶ INITIALIZING ──▶ CONNECTED (legacy)
+                                                  └── refused as unsupported version,
+                                                      once ──▶ PROBING
+
+    Spec: basic/versioning, 2025-11-25 basic/lifecycle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from math import inf
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from wigwag.errors import InvalidResult, LocalProtocolError, RemoteProtocolError, RequestFailed
+from wigwag.jsonrpc.codec import encode_id, encode_request, encode_value
+from wigwag.jsonrpc.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from wigwag.jsonrpc.inflight import OutgoingRequest
+from wigwag.jsonrpc.messages import ErrorObject, ErrorResponse, Request, Response
+from wigwag.protocol.events import (
+    AnswerInvalid,
+    Connected,
+    ConnectFailed,
+    ErrorReceived,
+    Event,
+    MessageIgnored,
+    RequestExpired,
+    RequestReceived,
+    ResponseReceived,
+)
+from wigwag.protocol.gates import client_declares, required_client_capability, server_declares
+from wigwag.protocol.params import ParamsRefused, decode_params
+from wigwag.protocol.peer import PeerProtocol, ReplyBatch, decode_error_data
+from wigwag.schema import (
+    HEADER_MISMATCH,
+    INITIALIZE,
+    LATEST_LEGACY,
+    LEGACY_REVISIONS,
+    METHODS,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    MODERN_REVISIONS,
+    NOTIFICATIONS_INITIALIZED,
+    PING,
+    REVISIONS,
+    SERVER_DISCOVER,
+    SERVER_INFO_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    ClientCapabilities,
+    DiscoverResult,
+    Implementation,
+    InitializeRequestParams,
+    InitializeResult,
+    RequestMetaObject,
+    ServerCapabilities,
+    decode_result,
+    project,
+)
+
+__all__ = ["ClientDescription", "ClientProtocol", "Era"]
+
+Era = Literal["auto", "modern", "legacy"]
+
+# Only these come from a server that knows the modern era.
+_MODERN_ERRORS: Final = (
+    UNSUPPORTED_PROTOCOL_VERSION,
+    HEADER_MISMATCH,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+)
+
+
+class ClientDescription(Struct, frozen=True, kw_only=True):
+    """What a client says about itself, and what it is willing to speak.
+
+    Attributes:
+        info: Its name and version.
+        capabilities: What servers may ask it for.
+        revisions: The revisions it speaks.
+    """
+
+    info: Implementation
+    capabilities: ClientCapabilities = ClientCapabilities()
+    revisions: tuple[str, ...] = REVISIONS
+
+
+class _State(Enum):
+    NEW = auto()
+    PROBING = auto()
+    INITIALIZING = auto()
+    CONNECTED = auto()
+    FAILED = auto()
+
+
+class ClientProtocol(PeerProtocol):
+    """The client's end of one conversation.
+
+    Args:
+        description: What the client says about itself.
+        probe_timeout: Seconds without an answer after which a server counts as legacy.
+        connect_timeout: Seconds for the whole of connecting.
+    """
+
+    def __init__(
+        self,
+        description: ClientDescription,
+        *,
+        probe_timeout: float = 5.0,
+        connect_timeout: float = 30.0,
+    ) -> None:
+        super().__init__()
+        unknown = [revision for revision in description.revisions if revision not in REVISIONS]
+        if unknown or not description.revisions:
+            known = ", ".join(REVISIONS)
+            message = f"revisions must be some of {known}, not {list(description.revisions)!r}"
+            raise ValueError(message)
+        self._description = description
+        self._modern = tuple(r for r in MODERN_REVISIONS if r in description.revisions)
+        self._legacy = tuple(r for r in LEGACY_REVISIONS if r in description.revisions)
+        self._probe_timeout = probe_timeout
+        self._connect_timeout = connect_timeout
+        self._state = _State.NEW
+        self._connecting: OutgoingRequest | None = None
+        self._has_retried = False
+        self._has_returned = False
+        self._connect_by = inf
+        self.connected: Connected | None = None
+        """What is known of the server, once it is known."""
+        self._meta_head = b""
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the revision that is spoken is a modern one."""
+        return self.connected is not None and self.connected.revision in MODERN_REVISIONS
+
+    @property
+    def is_probing(self) -> bool:
+        """Whether the server has not yet shown its era: a server that dies now died of the probe."""
+        return self._state is _State.PROBING and bool(self._legacy)
+
+    # --- connecting
+
+    def connect(self, *, now: float, skip_probe: bool = False) -> None:
+        """Begin: ends in `Connected` or `ConnectFailed`.
+
+        Args:
+            now: The time.
+            skip_probe: Greet the server as a legacy one at once, because it died of the probe
+                before or is known to be legacy.
+        """
+        if self._state is not _State.NEW:
+            raise LocalProtocolError("`connect` was called before")
+        self._connect_by = now + self._connect_timeout
+        if self._modern and not (skip_probe and self._legacy):
+            self._probe(self._modern[-1], now)
+        else:
+            self._initialize(now)
+
+    def _probe(self, version: str, now: float) -> None:
+        self._state = _State.PROBING
+        self._set_meta(version)
+        # A client that speaks nothing else waits as long as it may.
+        timeout = self._probe_timeout if self._legacy else inf
+        self._ask(SERVER_DISCOVER, b"{%b}}" % self._meta_head, now, timeout, token=version)
+
+    def _initialize(self, now: float) -> None:
+        self._state = _State.INITIALIZING
+        description = self._description
+        params = InitializeRequestParams(
+            protocol_version=self._legacy[-1],
+            capabilities=project(description.capabilities, self._legacy[-1]),
+            client_info=project(description.info, self._legacy[-1]),
+        )
+        self._ask(INITIALIZE, encode_value(params), now, inf)
+
+    def _ask(
+        self, method: str, params: bytes, now: float, timeout: float, token: Any = None
+    ) -> None:
+        request = OutgoingRequest(
+            self._outgoing.next_id(),
+            method,
+            now=now,
+            idle_timeout=timeout,
+            ceiling=self._connect_by - now,
+            token=token,
+        )
+        self._connecting = request
+        self._outgoing.add(request)
+        self._to_send.append(encode_request(request.id, method, params))
+
+    def _set_meta(self, version: str) -> None:
+        """Prepare the members that the `_meta` of every modern request begins with."""
+        description = self._description
+        meta = RequestMetaObject(
+            protocol_version=version,
+            client_info=project(description.info, version),
+            client_capabilities=project(description.capabilities, version),
+        )
+        self._meta_head = b'"_meta":' + encode_value(meta)[:-1]
+
+    def _receive_probe_result(self, message: ResponseReceived, now: float) -> Sequence[Event]:
+        try:
+            result = decode_result(SERVER_DISCOVER, message.result)
+        except msgspec.DecodeError:
+            result = None
+        if not isinstance(result, DiscoverResult):
+            # Lenient servers of the legacy era answer `{}` to anything.
+            return self._fall_back("it answered with something else", now)
+        mutual = [v for v in self._modern if v in result.supported_versions]
+        if not mutual:
+            if any(v in self._legacy for v in result.supported_versions):
+                return self._fall_back("it offers legacy revisions only", now)
+            return self._fail(_no_common_version(self._description, result.supported_versions))
+        if message.request.token not in mutual:
+            self._set_meta(mutual[-1])
+        return self._succeed(
+            Connected(
+                mutual[-1],
+                _server_info(result),
+                result.capabilities,
+                result.instructions,
+            )
+        )
+
+    def _receive_probe_error(self, event: ErrorReceived, now: float) -> Sequence[Event]:
+        error = event.error
+        if error.code not in _MODERN_ERRORS:
+            return self._fall_back(f"it answered: {error.message} ({error.code})", now)
+        supported = _supported_versions(error)
+        mutual = [version for version in self._modern if version in supported]
+        if error.code == UNSUPPORTED_PROTOCOL_VERSION and not mutual:
+            if any(version in self._legacy for version in supported):
+                return self._fall_back("it supports legacy revisions only", now)
+            return self._fail(_no_common_version(self._description, supported))
+        if self._has_retried:
+            return self._fail(_request_failed(error))
+        self._has_retried = True
+        self._probe(mutual[-1] if mutual else event.request.token, now)
+        return ()
+
+    def _fall_back(self, why: str, now: float) -> Sequence[Event]:
+        """Greet a server that does not speak the modern era as a legacy one."""
+        if self._legacy:
+            self._initialize(now)
+            return ()
+        versions = ", ".join(self._modern)
+        return self._fail(
+            RemoteProtocolError(f"the server does not speak {versions}, as was demanded: {why}")
+        )
+
+    def _receive_initialize_result(self, message: ResponseReceived) -> Sequence[Event]:
+        try:
+            result = decode_result(INITIALIZE, message.result)
+        except msgspec.DecodeError as error:
+            return self._fail(InvalidResult(f"the result of `initialize` is none: {error}"))
+        assert isinstance(result, InitializeResult)
+        version = result.protocol_version
+        if version not in self._legacy:
+            return self._fail(_no_common_version(self._description, [version]))
+        self._notify(NOTIFICATIONS_INITIALIZED, None, version)
+        return self._succeed(
+            Connected(version, result.server_info, result.capabilities, result.instructions)
+        )
+
+    def _receive_initialize_error(self, event: ErrorReceived, now: float) -> Sequence[Event]:
+        error = event.error
+        supported = _supported_versions(error)
+        mutual = [version for version in self._modern if version in supported]
+        if mutual and not self._has_returned:
+            # It is modern after all: it was slow to start, and the probe went unanswered.
+            self._has_returned = True
+            self._probe(mutual[-1], now)
+            return ()
+        if supported and not any(version in self._legacy for version in supported):
+            return self._fail(_no_common_version(self._description, supported))
+        return self._fail(_request_failed(error))
+
+    def _succeed(self, connected: Connected) -> Sequence[Event]:
+        self._state = _State.CONNECTED
+        self._connecting = None
+        self.connected = connected
+        return (connected,)
+
+    def _fail(self, error: Exception) -> Sequence[Event]:
+        self._state = _State.FAILED
+        self._connecting = None
+        return (ConnectFailed(error),)
+
+    # --- requests and notifications of ours
+
+    def send_request(
+        self,
+        method: str,
+        params: Struct | None = None,
+        *,
+        now: float,
+        idle_timeout: float = inf,
+        ceiling: float = inf,
+        meta: dict[str, Any] | None = None,
+        token: Any = None,
+    ) -> OutgoingRequest:
+        """Ask the server for something.
+
+        Args:
+            method: A method of the table, or one of an extension.
+            params: What it takes; its `meta` is filled in here.
+            now: The time.
+            idle_timeout: Seconds without an answer or progress after which it has failed.
+            ceiling: Seconds after which it has failed in any case.
+            meta: More members for `_meta`.
+            token: Kept with the request, for whoever waits.
+
+        Returns:
+            The handle under which its answer is reported.
+
+        Raises:
+            LocalProtocolError: The revision has no such method, the server did not declare it, or
+                the params cannot be encoded. Nothing was sent.
+        """
+        connected = self._require_connected()
+        self.check_request(method)
+        revision = connected.revision
+        body = b"{}" if params is None else encode_value(project(params, revision))
+        request_id = self._outgoing.next_id()
+        encoded = self._with_meta(body, request_id, meta)
+        request = OutgoingRequest(
+            request_id,
+            method,
+            now=now,
+            idle_timeout=idle_timeout,
+            ceiling=ceiling,
+            token=token,
+        )
+        self._outgoing.add(request)
+        self._to_send.append(encode_request(request_id, method, encoded))
+        return request
+
+    def _with_meta(self, body: bytes, request_id: int | str, meta: dict[str, Any] | None) -> bytes:
+        """Add `_meta` to encoded params that have none."""
+        # Progress is always asked for: it is what keeps a long request from timing out.
+        token = b'"progressToken":%b' % encode_id(request_id)
+        head = self._meta_head + b"," if self.is_modern else b'"_meta":{'
+        more = b"," + encode_value(meta)[1:-1] if meta else b""
+        tail = b"}" if body == b"{}" else b"," + body[1:]
+        return b"{%b%b%b}%b" % (head, token, more, tail)
+
+    def check_request(self, method: str) -> None:
+        """See to it that the server can be asked this.
+
+        Raises:
+            LocalProtocolError: The revision has no such method, or the server did not declare
+                that it offers it.
+        """
+        connected = self._require_connected()
+        row = METHODS.get(method)
+        if row is None:
+            return  # of an extension: the server will say
+        if row.kind != "request" or not row.may_be_sent_by("client", connected.revision):
+            raise LocalProtocolError(f"clients cannot send {method} in {connected.revision}")
+        if not server_declares(connected.capabilities, method, connected.revision):
+            what = ".".join(row.server_capability) or "changes to listen for"
+            raise LocalProtocolError(
+                f"the server does not offer {method}: it did not declare `{what}`"
+            )
+
+    def send_notification(self, method: str, params: Struct | None = None) -> None:
+        """Tell the server something.
+
+        Raises:
+            LocalProtocolError: The revision has no such notification from clients.
+        """
+        connected = self._require_connected()
+        row = METHODS.get(method)
+        if row is not None and not row.may_be_sent_by("client", connected.revision):
+            raise LocalProtocolError(f"clients cannot send {method} in {connected.revision}")
+        self._notify(method, params, connected.revision)
+
+    def send_result(self, request: RequestReceived, result: Struct) -> None:
+        """Answer a request of the server; does nothing when its answer is no longer wanted.
+
+        Raises:
+            LocalProtocolError: The result holds a value that JSON has no form for; the request
+                is still to be answered.
+        """
+        if not self.is_in_flight(request):
+            return
+        body = encode_value(project(result, request.revision))
+        self._answer(
+            request, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode_id(request.id), body)
+        )
+
+    def _require_connected(self) -> Connected:
+        if self.connected is None:
+            raise LocalProtocolError("not connected yet")
+        return self.connected
+
+    # --- what arrives
+
+    def _receive_response(self, message: Response, now: float) -> Sequence[Event]:
+        events = super()._receive_response(message, now)
+        for event in events:
+            if type(event) is ResponseReceived and event.request is self._connecting:
+                if event.request.method == SERVER_DISCOVER:
+                    return self._receive_probe_result(event, now)
+                return self._receive_initialize_result(event)
+        return events
+
+    def _receive_error(self, message: ErrorResponse, now: float) -> Sequence[Event]:
+        connecting = self._connecting
+        if message.id is None and connecting is not None:
+            # Who cannot read a message answers without its id; only one is under way here.
+            message = ErrorResponse(connecting.id, message.error)
+        events = super()._receive_error(message, now)
+        for event in events:
+            if type(event) is ErrorReceived and event.request is connecting:
+                if event.request.method == SERVER_DISCOVER:
+                    return self._receive_probe_error(event, now)
+                return self._receive_initialize_error(event, now)
+        return events
+
+    def receive_invalid(self, message: Any) -> Sequence[Event]:
+        """Take something that is no message: it is reported, and the conversation goes on."""
+        events = super().receive_invalid(message)
+        for event in events:
+            if type(event) is AnswerInvalid and event.request is self._connecting:
+                return self._fail(InvalidResult(f"the server's answer is broken: {event.reason}"))
+        return events
+
+    def handle_timeout(self, now: float) -> Sequence[Event]:
+        """Give up the requests whose limit has been reached; silence is an answer to the probe."""
+        events: list[Event] = []
+        for event in super().handle_timeout(now):
+            if type(event) is RequestExpired and event.request is self._connecting:
+                if event.request.method == SERVER_DISCOVER and now < self._connect_by:
+                    events += self._fall_back("it did not answer", now)
+                else:
+                    reason = f"no answer to {event.request.method} in {event.waited:.1f} s"
+                    events += self._fail(RemoteProtocolError(reason))
+            else:
+                events.append(event)
+        return events
+
+    def _receive_request(
+        self, message: Request, batch: ReplyBatch | None = None
+    ) -> Sequence[Event]:
+        connected = self.connected
+        if connected is None and message.method != PING:
+            return (MessageIgnored(f"{message.method} before the handshake was done"),)
+        revision = LATEST_LEGACY if connected is None else connected.revision
+        if revision in MODERN_REVISIONS or self._state is _State.PROBING:
+            # A modern server never asks, and its client never answers.
+            return (MessageIgnored(f"a request, {message.method}, from a modern server"),)
+        try:
+            params = decode_params(message.method, message.params)
+        except ParamsRefused as error:
+            return self._refuse(message, error.code, error.reason)
+        if message.method == PING:
+            self._to_send.append(
+                b'{"jsonrpc":"2.0","id":%b,"result":{}}' % encode_id(message.id)
+            )
+            return ()
+        row = METHODS.get(message.method)
+        if row is None or not row.may_be_sent_by("server", revision):
+            return self._refuse(message, METHOD_NOT_FOUND, f"Method not found: {message.method}")
+        capabilities = self._description.capabilities
+        needed = required_client_capability(message.method, params)
+        if not client_declares(capabilities, needed):
+            return self._refuse_undeclared(message, capabilities, needed)
+        request = RequestReceived(
+            message.id,
+            message.method,
+            params,
+            message.params,
+            revision,
+            False,  # noqa: FBT003
+            params.meta,
+            capabilities,
+            UNSET,
+        )
+        self._incoming[message.id] = request
+        return (request,)
+
+    def _refuse_undeclared(
+        self, message: Request, declared: ClientCapabilities, needed: ClientCapabilities
+    ) -> Sequence[Event]:
+        has_feature = all(
+            getattr(declared, name) is not UNSET
+            for name in needed.__struct_fields__
+            if getattr(needed, name) is not UNSET
+        )
+        if has_feature:  # it is the mode that was not declared
+            reason = f"Invalid params: this client does not support this kind of {message.method}"
+            return self._refuse(message, INVALID_PARAMS, reason)
+        reason = f"Method not found: this client did not declare {message.method}"
+        return self._refuse(message, METHOD_NOT_FOUND, reason)
+
+    def _answers_invalid_messages(self) -> bool:
+        # A client of the modern era sends no responses; of the other eras, what a server prints to
+        # its standard output by mistake is nothing that it waits for an answer to.
+        return False
+
+    def _may_cancel(self, request: OutgoingRequest) -> bool:
+        return self.connected is not None and request.method not in (INITIALIZE, SERVER_DISCOVER)
+
+    def _session_revision(self) -> str | None:
+        return None if self.connected is None else self.connected.revision
+
+    def _revision_of(self, request: OutgoingRequest) -> str:
+        if self.connected is not None:
+            return self.connected.revision
+        return str(request.token) if request.method == SERVER_DISCOVER else self._legacy[-1]
+
+
+def _server_info(result: DiscoverResult) -> Implementation | UnsetType:
+    """Read who the server says it is; a name that is not well formed counts as none."""
+    meta = {} if result.meta is UNSET else result.meta
+    try:
+        return msgspec.convert(meta[SERVER_INFO_KEY], Implementation)
+    except (KeyError, msgspec.ValidationError):
+        return UNSET
+
+
+def _supported_versions(error: ErrorObject) -> list[str]:
+    data = decode_error_data(error.data)
+    supported = data.get("supported") if isinstance(data, dict) else None
+    if not isinstance(supported, list):
+        return []
+    return [version for version in supported if isinstance(version, str)]
+
+
+def _request_failed(error: ErrorObject) -> RequestFailed:
+    return RequestFailed(error.code, error.message, decode_error_data(error.data))
+
+
+def _no_common_version(
+    description: ClientDescription, offered: Sequence[str]
+) -> RemoteProtocolError:
+    ours = ", ".join(description.revisions)
+    theirs = ", ".join(offered) or "none"
+    return RemoteProtocolError(
+        f"no common protocol version: this client speaks {ours}; the server offers {theirs}"
+    )

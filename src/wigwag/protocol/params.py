@@ -1,0 +1,127 @@
+"""Decodes the params of a message and puts into words what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from wigwag.jsonrpc.codec import UNDECODABLE
+from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
+from wigwag import schema
+from wigwag.schema import (
+    CLIENT_CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
+    METHODS,
+    PROTOCOL_VERSION_KEY,
+    ClientCapabilities,
+    Implementation,
+    RequestMetaObject,
+)
+
+_MODERN_KEYS = (PROTOCOL_VERSION_KEY, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY)
+
+_decoders: dict[str, Callable[[Any], Any]] = {}
+
+
+class ParamsRefused(Exception):  # noqa: N818 - a participle, as all our conditions
+    """The params are not what the method takes."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class _AnyParams(msgspec.Struct, frozen=True):
+    """The params of a method that nobody knows."""
+
+    meta: RequestMetaObject | UnsetType = msgspec.field(name="_meta", default=UNSET)
+
+
+def decode_params(method: str, params: Raw | UnsetType) -> Any:
+    """Decode the params of a message.
+
+    Raises:
+        ParamsRefused: They are not what the method takes.
+    """
+    data = b"{}" if params is UNSET else params
+    try:
+        return (_decoders.get(method) or _decoder_of(method))(data)
+    except msgspec.ValidationError:
+        return _decode_slowly(method, params)
+    except UNDECODABLE as error:
+        raise ParamsRefused(PARSE_ERROR, f"Parse error: {error}") from None
+
+
+def _decoder_of(method: str) -> Callable[[Any], Any]:
+    """Return what decodes the params of a method; made when the method is first met."""
+    row = METHODS.get(method)
+    if row is None:  # names that a peer makes up must not fill the memory
+        return msgspec.json.Decoder(_AnyParams).decode
+    if isinstance(row.params, type):
+        decode = msgspec.json.Decoder(row.params).decode
+    else:
+        decode = partial(schema.decode_params, method)
+    _decoders[method] = decode
+    return decode
+
+
+def _decode_slowly(method: str, params: Raw | UnsetType) -> Any:
+    """Decode what has blocks of unknown types in it, or say what is wrong with it."""
+    try:
+        if method in METHODS:
+            return schema.decode_params(method, params)
+        return msgspec.json.decode(params, type=_AnyParams)
+    except msgspec.ValidationError as error:
+        raise ParamsRefused(INVALID_PARAMS, f"Invalid params: {_in_words(error)}") from None
+
+
+def is_modern(meta: RequestMetaObject | UnsetType) -> bool:
+    """Tell whether a request describes itself, as the modern era demands. Spec: basic#meta."""
+    return meta is not UNSET and (
+        meta.protocol_version is not UNSET
+        or meta.client_capabilities is not UNSET
+        or meta.client_info is not UNSET
+    )
+
+
+def read_broken_meta(params: Raw | UnsetType) -> tuple[RequestMetaObject | UnsetType, bool]:
+    """Read what can be read of the `_meta` of params that did not decode.
+
+    Returns:
+        The `_meta` with its ill-typed members left out, and whether the request is modern.
+    """
+    try:
+        value = msgspec.json.decode(params)
+    except UNDECODABLE:
+        return UNSET, False
+    meta = value.get("_meta") if isinstance(value, dict) else None
+    if not isinstance(meta, dict):
+        return UNSET, False
+    readable = RequestMetaObject(
+        protocol_version=_converted(meta, PROTOCOL_VERSION_KEY, str),
+        client_capabilities=_converted(meta, CLIENT_CAPABILITIES_KEY, ClientCapabilities),
+        client_info=_converted(meta, CLIENT_INFO_KEY, Implementation),
+    )
+    return readable, any(key in meta for key in _MODERN_KEYS)
+
+
+def _converted(meta: dict[str, Any], key: str, kind: Any) -> Any:
+    try:
+        return msgspec.convert(meta[key], kind) if key in meta else UNSET
+    except msgspec.ValidationError:
+        return UNSET
+
+
+def _in_words(error: msgspec.ValidationError) -> str:
+    """Turn "Expected `str`, got `int` - at `$.name`" into a sentence about `params.name`."""
+    text, _, path = str(error).partition(" - at `$")
+    if text.startswith("Object missing required field"):
+        text = text.replace("Object missing required field", "missing")
+    else:
+        text = text[:1].lower() + text[1:]
+    return f"{text} (at `params{path}" + ")" if path else f"{text} (at `params`)"

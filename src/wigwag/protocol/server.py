@@ -1,0 +1,539 @@
+"""The server's end of a conversation, in both eras at once.
+
+Each request says by itself in which era it is asked: one whose `_meta` describes it (version,
+capabilities) is modern, any other belongs to the session that `initialize` began. Nothing about a
+modern request is remembered once it is answered.
+
+    Spec: basic/versioning, 2025-11-25 basic/lifecycle
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, Final, get_args
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from wigwag.errors import LocalProtocolError
+from wigwag.jsonrpc.codec import encode_error, encode_id, encode_request, encode_value
+from wigwag.jsonrpc.codes import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+)
+from wigwag.jsonrpc.inflight import OutgoingRequest
+from wigwag.jsonrpc.messages import Notification, Request
+from wigwag.protocol.events import (
+    Event,
+    MessageIgnored,
+    NotificationReceived,
+    RequestReceived,
+)
+from wigwag.protocol.gates import (
+    client_declares,
+    missing_capability_error,
+    offered_methods,
+    required_client_capability,
+)
+from wigwag.protocol.params import (
+    ParamsRefused,
+    decode_params,
+    is_modern,
+    read_broken_meta,
+)
+from wigwag.protocol.peer import PeerProtocol, ReplyBatch
+from wigwag.schema import (
+    INITIALIZE,
+    LEGACY_REVISIONS,
+    LOGGING_SET_LEVEL,
+    METHODS,
+    MODERN_REVISIONS,
+    NOTIFICATIONS_INITIALIZED,
+    NOTIFICATIONS_MESSAGE,
+    PING,
+    RESOURCE_NOT_FOUND,
+    RESULT_COMPLETE,
+    REVISIONS,
+    SERVER_DISCOVER,
+    SERVER_INFO_KEY,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    URL_ELICITATION_REQUIRED,
+    ClientCapabilities,
+    DiscoverResult,
+    Implementation,
+    InitializeRequestParams,
+    InitializeResult,
+    LoggingLevel,
+    LoggingMessageNotificationParams,
+    RequestMetaObject,
+    ServerCapabilities,
+    SetLevelRequestParams,
+    UnsupportedProtocolVersionData,
+    project,
+)
+
+__all__ = ["ServerDescription", "ServerProtocol", "Session"]
+
+# From the least severe to the most.
+_LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
+
+# What a cacheable result says when its handler says nothing: do not keep it.
+_NO_CACHE = b',"ttlMs":0,"cacheScope":"private"'
+
+
+class ServerDescription:
+    """What a server says about itself; shared by all of its conversations.
+
+    Args:
+        info: Its name and version.
+        instructions: How to use it, for the model.
+        revisions: The revisions it serves.
+        capabilities: Returns what it can do now; called after every `changed`.
+    """
+
+    def __init__(
+        self,
+        info: Implementation,
+        *,
+        instructions: str | UnsetType = UNSET,
+        revisions: Sequence[str] = REVISIONS,
+        capabilities: Callable[[], ServerCapabilities],
+    ) -> None:
+        unknown = [revision for revision in revisions if revision not in REVISIONS]
+        if unknown or not revisions:
+            known = ", ".join(REVISIONS)
+            raise ValueError(f"revisions must be some of {known}, not {list(revisions)!r}")
+        self.info = info
+        self.instructions = instructions
+        self.legacy = tuple(r for r in LEGACY_REVISIONS if r in revisions)
+        self.modern = tuple(r for r in MODERN_REVISIONS if r in revisions)
+        self._declare = capabilities
+        identity = encode_value(project(info, MODERN_REVISIONS[-1]))
+        self._head = b'{"resultType":"%b","_meta":{"%b":%b}' % (
+            RESULT_COMPLETE.encode(),
+            SERVER_INFO_KEY.encode(),
+            identity,
+        )
+        self._identity = msgspec.json.decode(identity)
+        self.changed()
+
+    def changed(self) -> None:
+        """Forget what was derived from the capabilities: they are about to differ."""
+        self._capabilities: ServerCapabilities | None = None
+        self._offered: dict[str, frozenset[str]] = {}
+
+    @property
+    def capabilities(self) -> ServerCapabilities:
+        """What the server can do, in full; each revision is told what it knows."""
+        if self._capabilities is None:
+            self._capabilities = self._declare()
+        return self._capabilities
+
+    def offers(self, method: str, revision: str) -> bool:
+        """Tell whether requests of the method are served in the revision."""
+        offered = self._offered.get(revision)
+        if offered is None:
+            offered = self._offered[revision] = offered_methods(self.capabilities, revision)
+        return method in offered
+
+    def complete(self, result: Struct | bytes, method: str, revision: str) -> bytes:
+        """Encode a result for a modern request, with the members that every such result has."""
+        cacheable = METHODS[method].cacheable
+        if not isinstance(result, bytes):
+            values = {
+                name: getattr(result, name)
+                for name in ("meta", "result_type", "ttl_ms", "cache_scope")
+                if getattr(result, name, UNSET) is not UNSET
+            }
+            if values:
+                return self._complete_in_full(result, revision, cacheable=cacheable)
+            result = encode_value(project(result, revision))
+        head = self._head + _NO_CACHE if cacheable else self._head
+        return head + b"}" if result == b"{}" else b"%b,%b" % (head, result[1:])
+
+    def _complete_in_full(self, result: Any, revision: str, *, cacheable: bool) -> bytes:
+        meta = {} if result.meta is UNSET else result.meta
+        changes: dict[str, Any] = {"meta": {SERVER_INFO_KEY: self._identity, **meta}}
+        if result.result_type is UNSET:
+            changes["result_type"] = RESULT_COMPLETE
+        if cacheable and changes.get("result_type", result.result_type) == RESULT_COMPLETE:
+            changes["ttl_ms"] = 0 if result.ttl_ms is UNSET else max(0, int(result.ttl_ms))
+            changes["cache_scope"] = (
+                "private" if result.cache_scope is UNSET else result.cache_scope
+            )
+        return encode_value(msgspec.structs.replace(project(result, revision), **changes))
+
+
+class Session(Struct):
+    """What a handshake has settled. Spec: 2025-11-25 basic/lifecycle."""
+
+    revision: str
+    client_info: Implementation
+    client_capabilities: ClientCapabilities
+    is_initialized: bool = False
+    log_level: LoggingLevel = "debug"
+
+
+class ServerProtocol(PeerProtocol):
+    """The server's end of one conversation.
+
+    Args:
+        description: What the server says about itself.
+    """
+
+    def __init__(self, description: ServerDescription) -> None:
+        super().__init__()
+        self._description = description
+        self.session: Session | None = None
+        """The session, once `initialize` has been answered."""
+
+    # --- answers and notifications
+
+    def send_result(self, request: RequestReceived, result: Struct | bytes) -> None:
+        """Answer a request; does nothing when its answer is no longer wanted.
+
+        Args:
+            request: The event it arrived as.
+            result: The result, which is made to fit the revision of the request; or its bytes,
+                which must fit it already and have neither `_meta` nor `resultType`.
+
+        Raises:
+            LocalProtocolError: The result holds a value that JSON has no form for; the request
+                is still to be answered.
+        """
+        if self._incoming.get(request.id) is not request:
+            return
+        if request.is_modern:
+            body = self._description.complete(result, request.method, request.revision)
+        elif isinstance(result, bytes):
+            body = result
+        else:
+            body = encode_value(project(result, request.revision))
+        self._answer(
+            request, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode_id(request.id), body)
+        )
+
+    def send_error(
+        self, request: RequestReceived, code: int, message: str, data: Any = UNSET
+    ) -> None:
+        """Refuse a request; does nothing when its answer is no longer wanted."""
+        if request.is_modern:
+            # Two codes of the legacy revisions that the modern one forbids.
+            if code == RESOURCE_NOT_FOUND:
+                code = INVALID_PARAMS
+            elif code == URL_ELICITATION_REQUIRED:
+                code, data = INTERNAL_ERROR, UNSET
+        super().send_error(request, code, message, data)
+
+    def send_log(
+        self,
+        request: RequestReceived,
+        level: LoggingLevel,
+        data: Any,
+        logger: str | UnsetType = UNSET,
+    ) -> bool:
+        """Send a log message about a request, if the client wants to hear it.
+
+        Returns:
+            Whether it was sent: the client asked for this level and the request is in flight.
+
+        Raises:
+            LocalProtocolError: `data` holds a value that JSON has no form for.
+        """
+        if not self.is_in_flight(request) or not self._wants_log(request, level):
+            return False
+        params = LoggingMessageNotificationParams(level=level, data=data, logger=logger)
+        self._notify(NOTIFICATIONS_MESSAGE, params, request.revision)
+        return True
+
+    def _wants_log(self, request: RequestReceived, level: LoggingLevel) -> bool:
+        if request.is_modern:
+            wanted = UNSET if request.meta is UNSET else request.meta.log_level
+        else:
+            wanted = UNSET if self.session is None else self.session.log_level
+        if wanted is UNSET or self._description.capabilities.logging is UNSET:
+            return False
+        return _LEVELS.index(level) >= _LEVELS.index(wanted)
+
+    def send_notification(self, method: str, params: Struct | None = None) -> None:
+        """Send a notification to the client of the session.
+
+        Raises:
+            LocalProtocolError: There is no session, or its revision has no such notification.
+        """
+        session = self._require_session(method)
+        row = METHODS.get(method)
+        if row is None or not row.may_be_sent_by("server", session.revision):
+            raise LocalProtocolError(f"{session.revision} has no notification {method}")
+        self._notify(method, params, session.revision)
+
+    def send_request(
+        self,
+        method: str,
+        params: Struct | None = None,
+        *,
+        now: float,
+        idle_timeout: float = inf,
+        ceiling: float = inf,
+    ) -> OutgoingRequest:
+        """Ask the client of the session for something; the legacy revisions allow it.
+
+        Returns:
+            The handle under which its answer is reported.
+
+        Raises:
+            LocalProtocolError: There is no session yet, or the client did not declare that it
+                can do this.
+        """
+        session = self._require_session(method)
+        row = METHODS.get(method)
+        if row is None or not row.may_be_sent_by("server", session.revision):
+            raise LocalProtocolError(f"{session.revision} has no request {method}")
+        needed = required_client_capability(method, params)
+        if not client_declares(session.client_capabilities, needed):
+            raise LocalProtocolError(f"the client did not declare what {method} needs")
+        if method != PING and not session.is_initialized:
+            raise LocalProtocolError(f"{method} must wait until the client is initialized")
+        request = OutgoingRequest(
+            self._outgoing.next_id(),
+            method,
+            now=now,
+            idle_timeout=idle_timeout,
+            ceiling=ceiling,
+        )
+        body = None if params is None else encode_value(project(params, session.revision))
+        self._outgoing.add(request)
+        self._to_send.append(encode_request(request.id, method, body))
+        return request
+
+    def _require_session(self, method: str) -> Session:
+        if self.session is None:
+            message = f"{method} needs a session: in the modern era a server only answers"
+            raise LocalProtocolError(message)
+        return self.session
+
+    # --- requests
+
+    def _receive_request(
+        self, message: Request, batch: ReplyBatch | None = None
+    ) -> Sequence[Event]:
+        if message.id in self._incoming:
+            return self._refuse(
+                message, INVALID_REQUEST, f"Invalid Request: id {message.id!r} is in flight already"
+            )
+        fault: ParamsRefused | None = None
+        try:
+            params = decode_params(message.method, message.params)
+            meta: RequestMetaObject | UnsetType = params.meta
+            modern = is_modern(meta)
+        except ParamsRefused as error:
+            if error.code == PARSE_ERROR:
+                return self._refuse(message, error.code, error.reason)
+            params, fault = None, error
+            meta, modern = read_broken_meta(message.params)
+        if modern and self._description.modern:
+            return self._receive_modern(message, params, meta, fault)
+        return self._receive_legacy(message, params, meta, fault, batch)
+
+    def _receive_modern(
+        self,
+        message: Request,
+        params: Any,
+        meta: RequestMetaObject | UnsetType,
+        fault: ParamsRefused | None,
+    ) -> Sequence[Event]:
+        assert meta is not UNSET
+        version, capabilities = meta.protocol_version, meta.client_capabilities
+        if version is UNSET or capabilities is UNSET:
+            return self._refuse(message, INVALID_PARAMS, _missing_meta(meta))
+        description = self._description
+        if version not in description.modern:
+            return self._refuse_version(message, version)
+        if not description.offers(message.method, version):
+            return self._refuse_method(message, version)
+        if fault is not None:
+            return self._refuse(message, fault.code, fault.reason)
+        request = RequestReceived(
+            message.id,
+            message.method,
+            params,
+            message.params,
+            version,
+            True,  # noqa: FBT003 - positional, for this is the hot path
+            meta,
+            capabilities,
+            meta.client_info,
+        )
+        self._incoming[message.id] = request
+        if message.method == SERVER_DISCOVER:
+            self.send_result(request, self._discover())
+            return ()
+        return (request,)
+
+    def _discover(self) -> DiscoverResult:
+        description = self._description
+        return DiscoverResult(
+            supported_versions=list(description.modern),
+            capabilities=description.capabilities,
+            instructions=description.instructions,
+        )
+
+    def _receive_legacy(
+        self,
+        message: Request,
+        params: Any,
+        meta: RequestMetaObject | UnsetType,
+        fault: ParamsRefused | None,
+        batch: ReplyBatch | None,
+    ) -> Sequence[Event]:
+        method = message.method
+        if method == PING and fault is None and self._description.legacy:
+            self._to_send.append(
+                b'{"jsonrpc":"2.0","id":%b,"result":{}}' % encode_id(message.id)
+            )
+            return ()
+        if method == INITIALIZE and self._description.legacy:
+            return self._receive_initialize(message, params, fault, batch)
+        session = self.session
+        if session is None:
+            return self._refuse_sessionless(message)
+        if not self._description.offers(method, session.revision):
+            return self._refuse_method(message, session.revision)
+        if fault is not None:
+            return self._refuse(message, fault.code, fault.reason)
+        request = RequestReceived(
+            message.id,
+            method,
+            params,
+            message.params,
+            session.revision,
+            False,  # noqa: FBT003
+            meta,
+            session.client_capabilities,
+            session.client_info,
+        )
+        if batch is not None:
+            request.reply_batch = batch
+            batch.open.add(request)
+        self._incoming[message.id] = request
+        if method == LOGGING_SET_LEVEL:
+            assert isinstance(params, SetLevelRequestParams)
+            session.log_level = params.level
+            self.send_result(request, b"{}")
+            return ()
+        return (request,)
+
+    def _receive_initialize(
+        self,
+        message: Request,
+        params: InitializeRequestParams | None,
+        fault: ParamsRefused | None,
+        batch: ReplyBatch | None,
+    ) -> Sequence[Event]:
+        if fault is not None:
+            return self._refuse(message, fault.code, fault.reason)
+        if batch is not None or self.session is not None:
+            why = "cannot be part of an array" if batch is not None else "was answered already"
+            return self._refuse(message, INVALID_REQUEST, f"Invalid Request: `initialize` {why}")
+        assert params is not None
+        description = self._description
+        wanted = params.protocol_version
+        revision = wanted if wanted in description.legacy else description.legacy[-1]
+        self.session = Session(revision, params.client_info, params.capabilities)
+        result = InitializeResult(
+            protocol_version=revision,
+            capabilities=description.capabilities,
+            server_info=description.info,
+            instructions=description.instructions,
+        )
+        body = encode_value(project(result, revision))
+        self._to_send.append(
+            b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode_id(message.id), body)
+        )
+        return ()
+
+    # --- refusals
+
+    def _refuse(
+        self, message: Request, code: int, reason: str, data: Any = UNSET
+    ) -> Sequence[Event]:
+        self._to_send.append(encode_error(message.id, code, reason, data))
+        return ()
+
+    def _refuse_version(self, message: Request, requested: str) -> Sequence[Event]:
+        supported = list(self._description.modern)
+        return self._refuse(
+            message,
+            UNSUPPORTED_PROTOCOL_VERSION,
+            f"Unsupported protocol version {requested!r}; supported: {', '.join(supported)}",
+            UnsupportedProtocolVersionData(supported=supported, requested=requested),
+        )
+
+    def _refuse_method(self, message: Request, revision: str) -> Sequence[Event]:
+        method = message.method
+        row = METHODS.get(method)
+        if row is None:
+            reason = f"Method not found: {method}"
+        elif not row.may_be_sent_by("client", revision):
+            reason = f"Method not found: {revision} has no {method} for servers"
+        else:
+            reason = f"Method not found: this server does not offer {method}"
+        return self._refuse(message, METHOD_NOT_FOUND, reason)
+
+    def _refuse_sessionless(self, message: Request) -> Sequence[Event]:
+        """Refuse what is neither modern nor in a session, saying what would be served."""
+        description = self._description
+        if not description.modern:
+            reason = "Invalid Request: not initialized; send `initialize` first"
+            return self._refuse(message, INVALID_REQUEST, reason)
+        versions = ", ".join(description.modern)
+        needed = f"the `_meta` of {versions} (protocol version and client capabilities)"
+        if not description.legacy:
+            reason = f"Invalid params: this server speaks {versions} only; {needed} is missing"
+        else:
+            reason = f"Invalid params: send `initialize` first, or {needed} with every request"
+        data = {"supported": list(description.modern)}
+        return self._refuse(message, INVALID_PARAMS, reason, data)
+
+    def require_client_capability(
+        self, request: RequestReceived, needed: ClientCapabilities
+    ) -> None:
+        """See to it that the client of a request can do what its handler needs.
+
+        Raises:
+            RequestFailed: It did not declare that; raise it on, and it becomes the answer.
+        """
+        if not client_declares(request.client_capabilities, needed):
+            raise missing_capability_error(needed)
+
+    # --- the rest
+
+    def _receive_notification(self, message: Notification, now: float) -> Sequence[Event]:
+        events = super()._receive_notification(message, now)
+        session = self.session
+        for event in events:
+            if type(event) is NotificationReceived and event.method == NOTIFICATIONS_INITIALIZED:
+                if session is None:
+                    return (MessageIgnored("`notifications/initialized` before `initialize`"),)
+                session.is_initialized = True
+        return events
+
+    def _session_revision(self) -> str | None:
+        return None if self.session is None else self.session.revision
+
+
+def _missing_meta(meta: RequestMetaObject) -> str:
+    missing = [
+        f"`{name}`"
+        for name, value in (
+            ("io.modelcontextprotocol/protocolVersion", meta.protocol_version),
+            ("io.modelcontextprotocol/clientCapabilities", meta.client_capabilities),
+        )
+        if value is UNSET
+    ]
+    return f"Invalid params: `_meta` lacks {' and '.join(missing)}, or its type is wrong"
+

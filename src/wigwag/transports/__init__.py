@@ -1,0 +1,1 @@
+"""Open connections that carry messages. They do not follow the conversation."""

@@ -1,0 +1,58 @@
+"""What a connection is to the rest of the library, and what it calls back.
+
+To carry messages over something new, write a class with the methods of `Connection` and hand an
+object of it to `Client` or `Server.serve`. Everything happens on one event loop, in plain calls:
+there are no streams to iterate and no tasks to own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from wigwag.bindings.lines import LineTooLong
+
+Received = bytes | LineTooLong
+
+
+class Receiver(Protocol):
+    """The side that a connection delivers to."""
+
+    def messages_received(self, messages: Sequence[Received]) -> None:
+        """Take messages in the order in which they arrived; must not raise."""
+        ...
+
+    def end_of_input(self) -> None:
+        """Learn that the peer will send nothing more. What is sent may still arrive."""
+        ...
+
+    def connection_lost(self, reason: Exception | None) -> None:
+        """Learn that the connection is gone; called exactly once, and nothing follows it.
+
+        `reason` is a `TransportError`, or `None` when this side closed the connection.
+        """
+        ...
+
+
+class Connection(Protocol):
+    """A channel that carries whole messages both ways, in order."""
+
+    def start(self, receiver: Receiver) -> None:
+        """Begin to deliver; called once, before anything is sent."""
+        ...
+
+    def send(self, messages: list[bytes]) -> None:
+        """Send encoded messages. Never blocks; once the connection is gone it does nothing."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait until what was sent has left, or nearly so; returns when the connection is gone."""
+        ...
+
+    def abort(self) -> None:
+        """Drop the connection at once, losing what has not left yet."""
+        ...
+
+    async def aclose(self) -> None:
+        """Send what is left, end the connection and free what it holds. May be called twice."""
+        ...

@@ -1,0 +1,87 @@
+"""Two connections in one process, each the other's peer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from wigwag.errors import ConnectionClosed
+from wigwag.transports.contract import Receiver
+
+__all__ = ["MemoryConnection", "memory_pair"]
+
+
+class MemoryConnection:
+    """One end of a pair made by `memory_pair`."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._peer: MemoryConnection
+        self._receiver: Receiver | None = None
+        self._early: list[bytes] = []  # what arrived before `start`
+        self._ended = False  # the peer has ended its side
+        self._lost = False
+
+    def start(self, receiver: Receiver) -> None:
+        """Begin to deliver what the peer sends, beginning with what it has sent already."""
+        self._receiver = receiver
+        if self._early:
+            self._loop.call_soon(self._deliver, self._early)
+            self._early = []
+        if self._ended:
+            self._loop.call_soon(self._deliver_end)
+
+    def send(self, messages: list[bytes]) -> None:
+        """Hand messages to the peer, on a later turn of the event loop."""
+        if self._lost or not messages:
+            return
+        self._loop.call_soon(self._peer._deliver, messages)  # noqa: SLF001
+
+    async def drain(self) -> None:
+        """Let the peer run once."""
+        await asyncio.sleep(0)
+
+    def abort(self) -> None:
+        """End both sides at once."""
+        self._peer._end()  # noqa: SLF001
+        self._lose(None)
+
+    async def aclose(self) -> None:
+        """End this side; the peer sees the end of its input."""
+        self.abort()
+
+    def _deliver(self, messages: Sequence[bytes]) -> None:
+        if self._lost:
+            return
+        if self._receiver is None:
+            self._early.extend(messages)
+        else:
+            self._receiver.messages_received(messages)
+
+    def _end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._loop.call_soon(self._deliver_end)
+
+    def _deliver_end(self) -> None:
+        if self._receiver is None or self._lost:
+            return
+        self._receiver.end_of_input()
+        self._lose(ConnectionClosed("the peer closed the connection"))
+
+    def _lose(self, reason: Exception | None) -> None:
+        if self._lost:
+            return
+        self._lost = True
+        if self._receiver is not None:
+            self._receiver.connection_lost(reason)
+
+
+def memory_pair() -> tuple[MemoryConnection, MemoryConnection]:
+    """Return two connections; what one sends the other receives.
+
+    Must be called while an event loop runs. Both ends belong to that loop.
+    """
+    one, other = MemoryConnection(), MemoryConnection()
+    one._peer, other._peer = other, one  # noqa: SLF001
+    return one, other

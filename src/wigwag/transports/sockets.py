@@ -1,0 +1,143 @@
+"""Unix and TCP sockets with the framing of stdio.
+
+Spec: basic/transports#custom-transports
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
+from wigwag.errors import TransportError
+from wigwag.transports.contract import Connection
+from wigwag.transports.stream import HIGH_WATER_BYTES, StreamConnection
+
+__all__ = ["connect_tcp", "connect_unix", "listen_tcp", "listen_unix"]
+
+
+class _SocketConnection(StreamConnection):
+    """A connection whose two halves are one socket."""
+
+    def __init__(
+        self, *, max_line_bytes: int, on_open: Callable[[Connection], None] | None = None
+    ) -> None:
+        super().__init__(max_line_bytes=max_line_bytes, pause_with_writes=on_open is not None)
+        self._on_open = on_open
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the socket."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.set_write_buffer_limits(HIGH_WATER_BYTES)
+        self.attach(transport, transport)
+        if self._on_open is not None:
+            self._on_open(self)
+
+
+async def connect_tcp(
+    host: str, port: int, *, max_line_bytes: int = DEFAULT_MAX_LINE_BYTES
+) -> StreamConnection:
+    """Connect to a server that listens on a TCP port.
+
+    Raises:
+        TransportError: Nobody listens there, or the host cannot be found.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        _, connection = await loop.create_connection(
+            lambda: _SocketConnection(max_line_bytes=max_line_bytes), host, port
+        )
+    except OSError as error:
+        raise TransportError(f"cannot connect to {host} port {port}: {error}") from error
+    return connection
+
+
+async def connect_unix(
+    path: str | os.PathLike[str], *, max_line_bytes: int = DEFAULT_MAX_LINE_BYTES
+) -> StreamConnection:
+    """Connect to a server that listens on a unix socket.
+
+    Raises:
+        TransportError: There is no such socket, or nobody listens on it.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        _, connection = await loop.create_unix_connection(
+            lambda: _SocketConnection(max_line_bytes=max_line_bytes), os.fspath(path)
+        )
+    except OSError as error:
+        raise TransportError(f"cannot connect to the socket {path}: {error}") from error
+    return connection
+
+
+async def listen_tcp(
+    on_connection: Callable[[Connection], None],
+    host: str,
+    port: int,
+    *,
+    max_line_bytes: int = DEFAULT_MAX_LINE_BYTES,
+) -> asyncio.Server:
+    """Listen on a TCP port and call `on_connection` with each connection.
+
+    Raises:
+        TransportError: The port cannot be had.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.create_server(
+            lambda: _SocketConnection(max_line_bytes=max_line_bytes, on_open=on_connection),
+            host,
+            port,
+        )
+    except OSError as error:
+        raise TransportError(f"cannot listen on {host} port {port}: {error}") from error
+
+
+async def listen_unix(
+    on_connection: Callable[[Connection], None],
+    path: str | os.PathLike[str],
+    *,
+    max_line_bytes: int = DEFAULT_MAX_LINE_BYTES,
+) -> asyncio.Server:
+    """Listen on a unix socket, for this user only, and call `on_connection` with each connection.
+
+    A socket that a dead server left behind is replaced; one that is in use is not.
+
+    Raises:
+        TransportError: The path is in use, or cannot be had.
+    """
+    await _remove_abandoned(Path(path))
+    listener = socket.socket(socket.AF_UNIX)
+    # Between the two lines no other task runs: the mask is the whole process's.
+    mask = os.umask(0o177)
+    try:
+        listener.bind(os.fspath(path))
+    except OSError as error:
+        listener.close()
+        raise TransportError(f"cannot listen on {path}: {error}") from error
+    finally:
+        os.umask(mask)
+    return await asyncio.get_running_loop().create_unix_server(
+        lambda: _SocketConnection(max_line_bytes=max_line_bytes, on_open=on_connection),
+        sock=listener,
+    )
+
+
+async def _remove_abandoned(path: Path) -> None:
+    try:
+        is_socket = stat.S_ISSOCK(path.stat().st_mode)
+    except FileNotFoundError:
+        return
+    if not is_socket:
+        raise TransportError(f"cannot listen on {path}: a file is in the way")
+    try:
+        _, writer = await asyncio.open_unix_connection(path)
+    except ConnectionRefusedError:
+        path.unlink(missing_ok=True)
+    else:
+        writer.close()
+        raise TransportError(f"cannot listen on {path}: another server listens there")
