@@ -1,0 +1,78 @@
+"""The peers: where they are installed, how they are started, and what they speak.
+
+`tests/interop/setup.py` installs them.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).resolve().parent
+PEERS: Final = HERE / "peers"
+INSTALLED: Final = HERE.parents[1] / ".interop"
+
+
+def python_of(environment: str) -> str:
+    """The Python of one peer's environment."""
+    return str(INSTALLED / environment / "bin" / "python")
+
+
+def modules_of(project: str) -> Path:
+    """The folder in which one Node project keeps its node_modules."""
+    return INSTALLED / "node" / project
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An SDK of someone else, with the client and the server that these tests wrote with it."""
+
+    name: str
+    label: str
+    eras: tuple[str, ...]
+    node: str | None = None
+    """The Node project that holds it; a Python SDK has an environment of its own name."""
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What its programs need in their environment."""
+        return {"INTEROP_MODULES": str(modules_of(self.node))} if self.node else {}
+
+    @property
+    def server(self) -> list[str]:
+        """The command of its server."""
+        return self._program("server")
+
+    def client(self, era: str, server: list[str]) -> list[str]:
+        """The command of its client, launching `server` and speaking one era to it."""
+        return [*self._program("client"), "--era", era, "--", *server]
+
+    def _program(self, role: str) -> list[str]:
+        if self.node:
+            return ["node", str(PEERS / f"{self.name}_{role}.mjs")]
+        return [python_of(self.name), str(PEERS / f"{self.name}_{role}.py")]
+
+
+SDKS: Final = (
+    Peer("mcp2", "official Python SDK 2.3.0", ("auto", "modern", "legacy")),
+    Peer("mcp1", "official Python SDK 1.30.0", ("legacy",)),
+    Peer("fastmcp4", "FastMCP 4.2.3", ("auto", "modern", "legacy")),
+    Peer("tsv2", "official TypeScript SDK 2.4.0", ("auto", "modern", "legacy"), node="v2"),
+    Peer("tsv1", "official TypeScript SDK 1.32.2", ("legacy",), node="v1"),
+)
+
+OURS: Final = [sys.executable, str(PEERS / "wigwag_server.py")]
+ORACLE: Final = [python_of("mcp2"), str(PEERS / "mcp_types_oracle.py")]
+
+
+def published(package: str, *arguments: str) -> list[str]:
+    """The command of a server that was published ready to run, on PyPI or on npm."""
+    if package.startswith("mcp-server-"):
+        return [str(INSTALLED / "published" / "bin" / package), *arguments]
+    folder = modules_of("published") / "node_modules" / "@modelcontextprotocol" / package
+    return ["node", str(folder / "dist" / "index.js"), *arguments]
+
+
+def tapped(folder: Path, command: list[str]) -> list[str]:
+    """The same command with the wiretap before it, which writes into `folder`."""
+    return [sys.executable, "-I", "-S", str(HERE / "wiretap.py"), str(folder), "--", *command]

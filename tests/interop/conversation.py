@@ -1,0 +1,87 @@
+"""Conversations that the wiretap wrote down, each message with its kind, its method and the revision it belongs to."""
+
+import json
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from tests.interop.catalogue import ORACLE
+
+Sender = Literal["client", "server"]
+Kind = Literal["request", "notification", "result", "error"]
+
+MODERN: Final = "2026-07-28"
+VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One message."""
+
+    sender: Sender
+    kind: Kind
+    method: str
+    """The message's own; of a response, that of the request it answers; empty where there is none."""
+    revision: str
+    message: dict[str, Any]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The params, empty if there are none."""
+        params: dict[str, Any] = self.message.get("params", {})
+        return params
+
+
+def kind_of(message: dict[str, Any]) -> Kind:
+    """Which of the four shapes of JSON-RPC a message has."""
+    if "method" in message:
+        return "request" if "id" in message else "notification"
+    return "result" if "result" in message else "error"
+
+
+class Follower:
+    """Follows one conversation from its start."""
+
+    def __init__(self) -> None:
+        self._revision = MODERN  # until something says otherwise: only `server/discover` can come first
+        self._asked: dict[tuple[Sender, str], tuple[str, str]] = {}
+
+    def follow(self, sender: Sender, message: dict[str, Any]) -> Record:
+        """Takes the next message."""
+        kind = kind_of(message)
+        if kind in ("request", "notification"):
+            return self._said(sender, kind, message)
+        asker: Sender = "server" if sender == "client" else "client"
+        method, revision = self._asked.pop((asker, json.dumps(message.get("id"))), ("", self._revision))
+        if method == "initialize" and kind == "result":
+            self._revision = revision = message["result"]["protocolVersion"]
+        return Record(sender, kind, method, revision, message)
+
+    def _said(self, sender: Sender, kind: Kind, message: dict[str, Any]) -> Record:
+        method = message["method"]
+        params = message.get("params") or {}
+        if method == "initialize":
+            self._revision = params["protocolVersion"]
+        elif version := (params.get("_meta") or {}).get(VERSION_KEY):
+            self._revision = version
+        if kind == "request":
+            self._asked[sender, json.dumps(message["id"])] = (method, self._revision)
+        return Record(sender, kind, method, self._revision, message)
+
+
+def read(folder: Path) -> list[list[Record]]:
+    """Every conversation in a folder of the wiretap, oldest first."""
+    conversations = []
+    for path in sorted(folder.glob("*.jsonl")):
+        follower = Follower()
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        conversations.append([follower.follow(each["sender"], json.loads(each["line"])) for each in lines])
+    return conversations
+
+
+def problems(records: list[Record]) -> list[str]:
+    """What the types of the official SDK have against these messages; it runs in that SDK's environment."""
+    lines = "".join(json.dumps(asdict(record)) + "\n" for record in records)
+    done = subprocess.run(ORACLE, input=lines, capture_output=True, text=True, timeout=60, check=True)
+    return [f"{each['problem']}\n  in {json.dumps(each['record'])}" for each in json.loads(done.stdout)]
