@@ -1,0 +1,259 @@
+"""Clients made with the SDKs of others, against a Wigwag server over stdio, in every era they speak.
+
+Each client makes one tour (`peers/contract.py`) and reports what it got; the tests look at the report. What
+crossed the pipe was written down by the wiretap, and is judged by the types of the official SDK.
+"""
+
+import json
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.interop import catalogue, conversation
+from tests.interop.conversation import MODERN, Record
+
+RUNS: Final = [(peer, era) for peer in catalogue.SDKS for era in peer.eras]
+TOUR_SECONDS: Final = 120
+PROGRESS: Final = [[step, 3, f"step {step} of 3"] for step in (1, 2, 3)]
+
+
+@dataclass(frozen=True)
+class Tour:
+    """What one client saw, and what crossed the pipe meanwhile."""
+
+    peer: catalogue.Peer
+    era: str
+    report: dict[str, Any]
+    conversations: list[list[Record]]
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the tour was made in the modern era."""
+        return self.era != "legacy"
+
+    @property
+    def messages(self) -> list[Record]:
+        """Every message, of every process that the client launched."""
+        return [record for records in self.conversations for record in records]
+
+    def __getitem__(self, step: str) -> Any:
+        return self.report[step]
+
+
+@pytest.fixture(scope="module", params=RUNS, ids=lambda run: f"{run[0].name}-{run[1]}")
+def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tour]:
+    """One client's tour of our server, made once for all the tests."""
+    peer, era = request.param
+    tap: Path = tmp_path_factory.mktemp("tap")
+    done = subprocess.run(
+        peer.client(era, catalogue.tapped(tap, catalogue.OURS)),
+        capture_output=True,
+        text=True,
+        timeout=TOUR_SECONDS,
+        env={**os.environ, **peer.environ},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    yield Tour(peer, era, json.loads(done.stdout), conversation.read(tap))
+
+
+def test_the_newest_revision_of_the_era_is_negotiated(tour: Tour) -> None:
+    assert tour["protocol_version"] == (MODERN if tour.is_modern else "2025-11-25")
+
+
+def test_the_server_introduces_itself(tour: Tour) -> None:
+    if tour.era == "modern" and tour.peer.node is None:
+        # Pinned to a revision, the Python SDKs do not ask who is there.
+        assert tour["server"] is None
+        return
+    assert tour["server"] == ["demo", "1.0.0"]
+    assert tour["instructions"] == "A demonstration."
+    assert {"completions", "logging", "prompts", "resources", "tools"} <= tour["capabilities"].keys()
+    assert tour["capabilities"]["tools"]["listChanged"] is True
+    assert tour["capabilities"]["resources"]["subscribe"] is True
+
+
+def test_tools_are_listed_in_the_order_they_were_registered(tour: Tour) -> None:
+    names = [tool["name"] for tool in tour["tools"]]
+    assert names[:9] == [
+        "echo", "add", "fail", "weather", "slow", "wait_cancelled", "log_something", "touch", "grow",
+    ]  # fmt: skip
+
+
+def test_type_hints_are_the_schemas(tour: Tour) -> None:
+    tools = {tool["name"]: tool for tool in tour["tools"]}
+    add = tools["add"]["input"]
+    assert add["type"] == "object"
+    assert [add["properties"][name]["type"] for name in ("a", "b")] == ["integer", "integer"]
+    assert sorted(add["required"]) == ["a", "b"]
+    weather = tools["weather"]["output"]
+    assert weather["type"] == "object"
+    assert weather["properties"]["temperature"]["type"] == "number"
+    assert sorted(weather["required"]) == ["city", "conditions", "temperature"]
+
+
+def test_awkward_text_comes_back_unchanged(tour: Tour) -> None:
+    assert tour["echo"]["text"] == 'grüße, 世界 \u2028\n"🚩"'
+    assert tour["echo"]["is_error"] is False
+
+
+def test_a_number_is_a_number(tour: Tour) -> None:
+    assert tour["add"]["text"] == "5"
+
+
+def test_a_struct_is_structured_content_and_the_same_in_text(tour: Tour) -> None:
+    expected = {"city": "Oslo", "temperature": 21.5, "conditions": "sunny"}
+    assert tour["weather"]["structured"] == expected
+    assert json.loads(tour["weather"]["text"]) == expected
+
+
+def test_a_tool_that_raises_is_a_result_the_model_can_read(tour: Tour) -> None:
+    assert tour["fail"] == {"text": "broken on purpose", "structured": None, "is_error": True}
+
+
+def test_an_unknown_tool_is_invalid_params(tour: Tour) -> None:
+    assert tour["unknown_tool"]["code"] == -32602
+    assert "nonesuch" in tour["unknown_tool"]["message"]
+
+
+@pytest.mark.parametrize(("step", "argument"), [("wrong_argument", "a"), ("missing_argument", "b")])
+def test_an_argument_that_does_not_fit_is_a_result_that_names_it(
+    tour: Tour, step: str, argument: str
+) -> None:
+    assert tour[step]["is_error"] is True
+    assert f"{argument}`" in tour[step]["text"] or f"'{argument}'" in tour[step]["text"]
+
+
+def test_progress_arrives_in_order_while_the_call_runs(tour: Tour) -> None:
+    assert tour["slow"]["text"] == "done"
+    if tour.peer.node is None:
+        assert tour["progress"] == PROGRESS
+    else:
+        # The TypeScript SDKs lose the notifications that come in one read with the response.
+        assert tour["progress"] == PROGRESS[: len(tour["progress"])] != []
+
+
+def test_all_progress_leaves_before_the_response(tour: Tour) -> None:
+    [call] = [r for r in tour.messages if r.params.get("arguments") == {"seconds": 0, "steps": 3}]
+    token = call.params["_meta"]["progressToken"]
+    sent = [
+        r.params["progress"] if r.kind == "notification" else r.kind
+        for r in tour.messages
+        if r.sender == "server" and (r.params.get("progressToken") == token or r.message.get("id") == call.message["id"])
+        and (r.kind == "notification" or r.method == "tools/call")
+    ]
+    assert sent == [1, 2, 3, "result"]
+
+
+def test_a_cancelled_call_stops_in_the_server(tour: Tour) -> None:
+    assert tour["cancel"]["text"] == "cancelled"
+
+
+def test_nothing_more_is_said_about_a_cancelled_call(tour: Tour) -> None:
+    for records in tour.conversations:
+        cancelled = [r.params["requestId"] for r in records if r.method == "notifications/cancelled" and r.sender == "client"]
+        calls = {r.message["id"] for r in records if r.method == "tools/call" and r.kind == "request"}
+        answered = [r.message["id"] for r in records if r.sender == "server" and r.kind in ("result", "error")]
+        assert not {each for each in cancelled if each in calls} & set(answered)
+
+
+def test_every_other_request_is_answered_exactly_once(tour: Tour) -> None:
+    for records in tour.conversations:
+        asked = [r.message["id"] for r in records if r.sender == "client" and r.kind == "request"]
+        gone = {r.params["requestId"] for r in records if r.method == "notifications/cancelled" and r.sender == "client"}
+        answered = Counter(r.message["id"] for r in records if r.sender == "server" and r.kind in ("result", "error"))
+        assert {each: answered[each] for each in asked if each not in gone} == dict.fromkeys(
+            (each for each in asked if each not in gone), 1
+        )
+
+
+def test_calls_in_flight_together_get_their_own_results(tour: Tour) -> None:
+    assert tour["concurrent"] == [f"number {n}" for n in range(20)]
+
+
+def test_resources_and_templates_are_listed(tour: Tour) -> None:
+    assert tour["resources"] == ["demo://greeting"]
+    assert tour["templates"] == ["demo://users/{id}"]
+
+
+def test_resources_are_read(tour: Tour) -> None:
+    assert tour["read_greeting"] == [["demo://greeting", "text/plain", "Hello, world!"]]
+    assert tour["read_user"] == [["demo://users/7", "application/json", '{"id": "7", "name": "User 7"}']]
+
+
+def test_a_resource_that_is_not_there_has_the_error_code_of_its_revision(tour: Tour) -> None:
+    assert tour["read_missing"]["code"] == (-32602 if tour.is_modern else -32002)
+    assert "demo://nonesuch" in tour["read_missing"]["message"]
+
+
+def test_prompts_are_listed_and_rendered(tour: Tour) -> None:
+    assert tour["prompts"] == [["greet", ["name"]]]
+    assert tour["get_prompt"] == [["user", "Please greet Ada."]]
+
+
+@pytest.mark.parametrize(("step", "named"), [("unknown_prompt", "nonesuch"), ("prompt_without_argument", "name")])
+def test_a_prompt_that_cannot_be_rendered_is_invalid_params(tour: Tour, step: str, named: str) -> None:
+    assert tour[step]["code"] == -32602
+    assert named in tour[step]["message"]
+
+
+def test_arguments_are_completed(tour: Tour) -> None:
+    assert tour["complete"]["values"] == ["Ada", "Alan"]
+    assert tour["complete"]["has_more"] in (False, None)
+
+
+def test_a_ping_is_answered(tour: Tour) -> None:
+    if tour.is_modern:
+        pytest.skip("the modern era has no ping")
+    assert tour["ping"] is True
+    assert tour["after_roots_changed"] is True
+
+
+def test_log_messages_below_the_level_asked_for_are_not_sent(tour: Tour) -> None:
+    if tour["log_at_warning"] == {"unsupported": True}:
+        pytest.skip("this client asks for one level only")
+    assert tour["log_at_warning"]["text"] == "logged"
+    assert tour["logs_at_warning"] == [["warning", "something odd happened"]]
+
+
+def test_log_messages_arrive_at_the_level_asked_for(tour: Tour) -> None:
+    assert tour["log_at_debug"]["text"] == "logged"
+    assert tour["logs_at_debug"] == [["info", "something happened"], ["warning", "something odd happened"]]
+
+
+def test_a_subscriber_is_told_of_an_updated_resource(tour: Tour) -> None:
+    if tour["updated"] == {"unsupported": True}:
+        pytest.skip("this client cannot listen")
+    assert tour["updated"] == ("demo://greeting" if tour.is_modern else "notifications/resources/updated")
+
+
+def test_a_new_tool_is_announced_and_listed(tour: Tour) -> None:
+    if tour["grown"] == {"unsupported": True}:
+        pytest.skip("this client cannot listen")
+    assert tour["grown"] == [True if tour.is_modern else "notifications/tools/list_changed", True]
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        ("ask_name", "Hello, Ada, asked 'Who are you?'"),
+        ("ask_model", "The model said: HELLO"),
+        ("ask_roots", '["file:///demo"]'),
+    ],
+)
+def test_the_client_is_asked_in_the_middle_of_a_call(tour: Tour, step: str, text: str) -> None:
+    if step not in {tool["name"] for tool in tour["tools"]}:
+        pytest.skip("Context has no such method yet")
+    assert tour[step]["text"] == text
+
+
+def test_every_message_we_sent_is_what_the_official_types_expect(tour: Tour) -> None:
+    sent = [record for record in tour.messages if record.sender == "server"]
+    assert len(sent) > 30
+    assert conversation.problems(sent) == []
