@@ -9,7 +9,7 @@ collect_ignore = ["setup.py", "wiretap.py"]
 
 @pytest.fixture(scope="session", autouse=True)
 def peers_are_installed() -> None:
-    """Ends the run with a hint, rather than with a hundred failures, where the peers are missing."""
+    """Ends the run with one hint, not a hundred failures, where the peers are missing."""
     if not any(INSTALLED.glob("*/.installed")):
         pytest.exit("The peers are not installed; run `make interop`.", returncode=1)
 

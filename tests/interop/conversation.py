@@ -1,4 +1,4 @@
-"""Conversations that the wiretap wrote down, each message with its kind, its method and the revision it belongs to."""
+"""Conversations that the wiretap wrote down: messages with their kind, method and revision."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ class Record:
     sender: Sender
     kind: Kind
     method: str
-    """The message's own; of a response, that of the request it answers; empty where there is none."""
+    """The message's own, or that of the request it answers; empty where there is none."""
     revision: str
     message: dict[str, Any]
 
@@ -44,7 +44,9 @@ class Follower:
     """Follows one conversation from its start."""
 
     def __init__(self) -> None:
-        self._revision = MODERN  # until something says otherwise: only `server/discover` can come first
+        self._revision = (
+            MODERN  # until something says otherwise: only `server/discover` can come first
+        )
         self._asked: dict[tuple[Sender, str], tuple[str, str]] = {}
 
     def follow(self, sender: Sender, message: dict[str, Any]) -> Record:
@@ -53,7 +55,9 @@ class Follower:
         if kind in ("request", "notification"):
             return self._said(sender, kind, message)
         asker: Sender = "server" if sender == "client" else "client"
-        method, revision = self._asked.pop((asker, json.dumps(message.get("id"))), ("", self._revision))
+        method, revision = self._asked.pop(
+            (asker, json.dumps(message.get("id"))), ("", self._revision)
+        )
         if method == "initialize" and kind == "result":
             self._revision = revision = message["result"]["protocolVersion"]
         return Record(sender, kind, method, revision, message)
@@ -76,12 +80,18 @@ def read(folder: Path) -> list[list[Record]]:
     for path in sorted(folder.glob("*.jsonl")):
         follower = Follower()
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        conversations.append([follower.follow(each["sender"], json.loads(each["line"])) for each in lines])
+        conversations.append(
+            [follower.follow(each["sender"], json.loads(each["line"])) for each in lines]
+        )
     return conversations
 
 
 def problems(records: list[Record]) -> list[str]:
-    """What the types of the official SDK have against these messages; it runs in that SDK's environment."""
+    """What the types of the official SDK, run in its own environment, have against these."""
     lines = "".join(json.dumps(asdict(record)) + "\n" for record in records)
-    done = subprocess.run(ORACLE, input=lines, capture_output=True, text=True, timeout=60, check=True)
-    return [f"{each['problem']}\n  in {json.dumps(each['record'])}" for each in json.loads(done.stdout)]
+    done = subprocess.run(
+        ORACLE, input=lines, capture_output=True, text=True, timeout=60, check=True
+    )
+    return [
+        f"{each['problem']}\n  in {json.dumps(each['record'])}" for each in json.loads(done.stdout)
+    ]

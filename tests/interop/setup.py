@@ -2,8 +2,8 @@
 
     python tests/interop/setup.py [NAME ...]
 
-Versions are pinned in `requirements/` and `node/`. What is already installed in those versions is left alone, so
-a second run takes a moment. Needs Node 20 and npm for the TypeScript peers.
+Versions are pinned in `requirements/` and `node/`. What is already installed in those versions is
+left alone, so a second run takes a moment. Needs Node 20 and npm for the TypeScript peers.
 """
 
 import argparse
@@ -32,7 +32,9 @@ def run(name: str, command: list[str], *, cwd: Path | None = None) -> None:
     """
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
-        message = f"{name}: {' '.join(command)} exited with {done.returncode}\n{done.stdout}{done.stderr}"
+        message = (
+            f"{name}: {' '.join(command)} exited with {done.returncode}\n{done.stdout}{done.stderr}"
+        )
         raise RuntimeError(message)
 
 
@@ -44,7 +46,14 @@ def install_python(name: str, requirements: Path) -> str:
         return f"{name}: there"
     shutil.rmtree(target, ignore_errors=True)
     run(name, [sys.executable, "-m", "venv", str(target)])
-    pip = [str(target / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-qq"]
+    pip = [
+        str(target / "bin" / "python"),
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "-qq",
+    ]
     run(name, [*pip, "--no-deps", "-r", str(requirements)])
     (target / ".installed").write_text(pins)
     return f"{name}: installed"
@@ -70,14 +79,14 @@ def install_node(name: str, project: Path) -> str:
 
 def main() -> int:
     """Installs the named peers, or all; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these peers")
     wanted = set(parser.parse_args().names)
     steps = [
         (path.stem, install_python, path) for path in sorted((HERE / "requirements").glob("*.txt"))
-    ] + [
-        (f"node/{path.name}", install_node, path) for path in sorted((HERE / "node").iterdir())
-    ]
+    ] + [(f"node/{path.name}", install_node, path) for path in sorted((HERE / "node").iterdir())]
     with ThreadPoolExecutor(max_workers=2) as pool:
         started = [
             pool.submit(install, path.stem if path.is_file() else path.name, path)

@@ -1,16 +1,15 @@
-"""Clients made with the SDKs of others, against a Wigwag server over stdio, in every era they speak.
+"""Clients made with the SDKs of others, against a Wigwag server over stdio, in their eras.
 
-Each client makes one tour (`peers/contract.py`) and reports what it got; the tests look at the report. What
-crossed the pipe was written down by the wiretap, and is judged by the types of the official SDK.
+Each client makes one tour (`peers/contract.py`) and reports what it got; the tests look at the
+report. What crossed the pipe was written down by the wiretap, and is judged by the types of the
+official SDK.
 """
 
 import json
 import os
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -47,10 +46,10 @@ class Tour:
 
 
 @pytest.fixture(scope="module", params=RUNS, ids=lambda run: f"{run[0].name}-{run[1]}")
-def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tour]:
+def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tour:
     """One client's tour of our server, made once for all the tests."""
     peer, era = request.param
-    tap: Path = tmp_path_factory.mktemp("tap")
+    tap = tmp_path_factory.mktemp("tap")
     done = subprocess.run(
         peer.client(era, catalogue.tapped(tap, catalogue.OURS)),
         capture_output=True,
@@ -60,7 +59,7 @@ def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    yield Tour(peer, era, json.loads(done.stdout), conversation.read(tap))
+    return Tour(peer, era, json.loads(done.stdout), conversation.read(tap))
 
 
 def test_the_newest_revision_of_the_era_is_negotiated(tour: Tour) -> None:
@@ -74,7 +73,9 @@ def test_the_server_introduces_itself(tour: Tour) -> None:
         return
     assert tour["server"] == ["demo", "1.0.0"]
     assert tour["instructions"] == "A demonstration."
-    assert {"completions", "logging", "prompts", "resources", "tools"} <= tour["capabilities"].keys()
+    assert {"completions", "logging", "prompts", "resources", "tools"} <= tour[
+        "capabilities"
+    ].keys()
     assert tour["capabilities"]["tools"]["listChanged"] is True
     assert tour["capabilities"]["resources"]["subscribe"] is True
 
@@ -82,7 +83,8 @@ def test_the_server_introduces_itself(tour: Tour) -> None:
 def test_tools_are_listed_in_the_order_they_were_registered(tour: Tour) -> None:
     names = [tool["name"] for tool in tour["tools"]]
     assert names[:9] == [
-        "echo", "add", "fail", "weather", "slow", "wait_cancelled", "log_something", "touch", "grow",
+        "echo", "add", "fail", "weather", "slow", "wait_cancelled", "log_something", "touch",
+        "grow",
     ]  # fmt: skip
 
 
@@ -145,7 +147,8 @@ def test_all_progress_leaves_before_the_response(tour: Tour) -> None:
     sent = [
         r.params["progress"] if r.kind == "notification" else r.kind
         for r in tour.messages
-        if r.sender == "server" and (r.params.get("progressToken") == token or r.message.get("id") == call.message["id"])
+        if r.sender == "server"
+        and (r.params.get("progressToken") == token or r.message.get("id") == call.message["id"])
         and (r.kind == "notification" or r.method == "tools/call")
     ]
     assert sent == [1, 2, 3, "result"]
@@ -157,17 +160,35 @@ def test_a_cancelled_call_stops_in_the_server(tour: Tour) -> None:
 
 def test_nothing_more_is_said_about_a_cancelled_call(tour: Tour) -> None:
     for records in tour.conversations:
-        cancelled = [r.params["requestId"] for r in records if r.method == "notifications/cancelled" and r.sender == "client"]
-        calls = {r.message["id"] for r in records if r.method == "tools/call" and r.kind == "request"}
-        answered = [r.message["id"] for r in records if r.sender == "server" and r.kind in ("result", "error")]
+        cancelled = [
+            r.params["requestId"]
+            for r in records
+            if r.method == "notifications/cancelled" and r.sender == "client"
+        ]
+        calls = {
+            r.message["id"] for r in records if r.method == "tools/call" and r.kind == "request"
+        }
+        answered = [
+            r.message["id"]
+            for r in records
+            if r.sender == "server" and r.kind in ("result", "error")
+        ]
         assert not {each for each in cancelled if each in calls} & set(answered)
 
 
 def test_every_other_request_is_answered_exactly_once(tour: Tour) -> None:
     for records in tour.conversations:
         asked = [r.message["id"] for r in records if r.sender == "client" and r.kind == "request"]
-        gone = {r.params["requestId"] for r in records if r.method == "notifications/cancelled" and r.sender == "client"}
-        answered = Counter(r.message["id"] for r in records if r.sender == "server" and r.kind in ("result", "error"))
+        gone = {
+            r.params["requestId"]
+            for r in records
+            if r.method == "notifications/cancelled" and r.sender == "client"
+        }
+        answered = Counter(
+            r.message["id"]
+            for r in records
+            if r.sender == "server" and r.kind in ("result", "error")
+        )
         assert {each: answered[each] for each in asked if each not in gone} == dict.fromkeys(
             (each for each in asked if each not in gone), 1
         )
@@ -184,7 +205,9 @@ def test_resources_and_templates_are_listed(tour: Tour) -> None:
 
 def test_resources_are_read(tour: Tour) -> None:
     assert tour["read_greeting"] == [["demo://greeting", "text/plain", "Hello, world!"]]
-    assert tour["read_user"] == [["demo://users/7", "application/json", '{"id": "7", "name": "User 7"}']]
+    assert tour["read_user"] == [
+        ["demo://users/7", "application/json", '{"id": "7", "name": "User 7"}']
+    ]
 
 
 def test_a_resource_that_is_not_there_has_the_error_code_of_its_revision(tour: Tour) -> None:
@@ -197,8 +220,12 @@ def test_prompts_are_listed_and_rendered(tour: Tour) -> None:
     assert tour["get_prompt"] == [["user", "Please greet Ada."]]
 
 
-@pytest.mark.parametrize(("step", "named"), [("unknown_prompt", "nonesuch"), ("prompt_without_argument", "name")])
-def test_a_prompt_that_cannot_be_rendered_is_invalid_params(tour: Tour, step: str, named: str) -> None:
+@pytest.mark.parametrize(
+    ("step", "named"), [("unknown_prompt", "nonesuch"), ("prompt_without_argument", "name")]
+)
+def test_a_prompt_that_cannot_be_rendered_is_invalid_params(
+    tour: Tour, step: str, named: str
+) -> None:
     assert tour[step]["code"] == -32602
     assert named in tour[step]["message"]
 
@@ -224,13 +251,18 @@ def test_log_messages_below_the_level_asked_for_are_not_sent(tour: Tour) -> None
 
 def test_log_messages_arrive_at_the_level_asked_for(tour: Tour) -> None:
     assert tour["log_at_debug"]["text"] == "logged"
-    assert tour["logs_at_debug"] == [["info", "something happened"], ["warning", "something odd happened"]]
+    assert tour["logs_at_debug"] == [
+        ["info", "something happened"],
+        ["warning", "something odd happened"],
+    ]
 
 
 def test_a_subscriber_is_told_of_an_updated_resource(tour: Tour) -> None:
     if tour["updated"] == {"unsupported": True}:
         pytest.skip("this client cannot listen")
-    assert tour["updated"] == ("demo://greeting" if tour.is_modern else "notifications/resources/updated")
+    assert tour["updated"] == (
+        "demo://greeting" if tour.is_modern else "notifications/resources/updated"
+    )
 
 
 def test_a_new_tool_is_announced_and_listed(tour: Tour) -> None:

@@ -2,11 +2,13 @@
 
     python wiretap.py FOLDER -- COMMAND ...
 
-Each run makes a file of its own in FOLDER, one JSON object a line: `{"sender": "client" | "server", "line": ...}`, in
-an order that keeps causes before effects: a line is written down before it is passed on. Standard library only, and
-nothing of Wigwag: it must not share a mistake with what it watches.
+Each run makes a file of its own in FOLDER, one JSON object a line: `{"sender": "client" |
+"server", "line": ...}`, in an order that keeps causes before effects: a line is written down
+before it is passed on. Standard library only, and nothing of Wigwag: it must not share a mistake
+with what it watches.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -38,7 +40,7 @@ class Log:
 
 
 def pass_on(source: int, sink: IO[bytes], sender: str, log: Log) -> None:
-    """Copies bytes until the source ends, then closes the sink; an unfinished last line is written down too."""
+    """Copies bytes until the source ends, then closes the sink."""
     partial = b""
     try:
         while chunk := os.read(source, CHUNK_BYTES):
@@ -51,10 +53,8 @@ def pass_on(source: int, sink: IO[bytes], sender: str, log: Log) -> None:
         pass  # the reader has gone; so does the other side in a moment
     if partial:
         log.write(sender, partial)
-    try:
+    with contextlib.suppress(OSError):
         sink.close()
-    except OSError:
-        pass
 
 
 def main() -> int:

@@ -4,16 +4,18 @@ Standard library only: each peer's own Python imports it. (`tour.mjs` is its cou
 
 A server offers:
 
-- tools `echo(text)`, `add(a, b)`, `fail()`, `weather(city)` with an output schema, `slow(seconds, steps)` that
-  reports progress before each of its naps, `wait_cancelled()` that answers once a `slow` was cancelled,
-  `log_something()`, `touch()` that says the greeting was updated, `grow()` that registers the tool `grown`,
-  `ask_name()` (elicitation), `ask_model(prompt)` (sampling) and `ask_roots()`;
+- tools `echo(text)`, `add(a, b)`, `fail()`, `weather(city)` with an output schema, `slow(seconds,
+  steps)` that reports progress before each of its naps, `wait_cancelled()` that answers once a
+  `slow` was cancelled, `log_something()`, `touch()` that says the greeting was updated, `grow()`
+  that registers the tool `grown`, `ask_name()` (elicitation), `ask_model(prompt)` (sampling) and
+  `ask_roots()`;
 - the resource `demo://greeting` and the template `demo://users/{id}`;
 - the prompt `greet(name)`, with completion of `name`.
 
-A client is called as `client --era auto|modern|legacy -- COMMAND ...`, makes the tour of all that, and prints one
-JSON object: the name of each step, and what came of it. A step that failed has `error` (the exception's
-name), `code` and `message`; one that the SDK has no means for has `unsupported`.
+A client is called as `client --era auto|modern|legacy -- COMMAND ...`, makes the tour of all that,
+and prints one JSON object: the name of each step, and what came of it. A step that failed has
+`error` (the exception's name), `code` and `message`; one that the SDK has no means for has
+`unsupported`.
 """
 
 import argparse
@@ -27,7 +29,7 @@ from typing import Any
 NAMES = ["Ada", "Alan", "Grace"]
 GREETING = "Hello, world!"
 INSTRUCTIONS = "A demonstration."
-AWKWARD_TEXT = "grüße, 世界 \u2028\n\"🚩\""
+AWKWARD_TEXT = 'grüße, 世界 \u2028\n"🚩"'
 STEP_SECONDS = 20
 TOUR_SECONDS = 90
 
@@ -50,12 +52,12 @@ def options() -> argparse.Namespace:
 
 
 def environment() -> dict[str, str]:
-    """The environment for the server: ours, whole. SDKs differ in what they pass on by themselves."""
+    """All of our environment, for the server: SDKs differ in what they pass on by themselves."""
     return dict(os.environ)
 
 
 class Client:
-    """One SDK's client, in the words of this contract. What it lacks is left to raise `NotImplementedError`."""
+    """One SDK's client, in the words of this contract. What it lacks is not implemented."""
 
     logs: list[list[Any]]
     notified: asyncio.Queue[str]
@@ -71,7 +73,11 @@ class Client:
         raise NotImplementedError
 
     async def call(
-        self, name: str, arguments: dict[str, Any], on_progress: Progress | None = None, log_level: str | None = None
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        on_progress: Progress | None = None,
+        log_level: str | None = None,
     ) -> dict[str, Any]:
         raise NotImplementedError
 
@@ -121,11 +127,11 @@ class Client:
         raise NotImplementedError
 
     async def listen_updated(self, uri: str, act: Callable[[], Awaitable[Any]]) -> str:
-        """Opens a listen stream for one resource, does `act`, and returns the URI that the stream then names."""
+        """Opens a listen stream for one resource, does `act`, and returns the URI it names."""
         raise NotImplementedError
 
     async def listen_tools(self, act: Callable[[], Awaitable[Any]]) -> bool:
-        """Opens a listen stream for the list of tools, does `act`, and waits for the stream to say so."""
+        """Opens a listen stream for the tools, does `act`, and waits until the stream says so."""
         raise NotImplementedError
 
 
@@ -133,13 +139,13 @@ class Report(dict[str, Any]):
     """What came of each step, in the order they were taken."""
 
     async def step(self, name: str, action: Callable[[], Awaitable[Any]]) -> None:
-        """Takes one step for no longer than `STEP_SECONDS`, and writes down its outcome or its failure."""
+        """Takes one step within `STEP_SECONDS`, and writes down its outcome or its failure."""
         try:
             async with asyncio.timeout(STEP_SECONDS):
                 self[name] = await action()
         except NotImplementedError:
             self[name] = {"unsupported": True}
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever the SDK raises is the outcome
             inner = getattr(error, "error", error)
             self[name] = {
                 "error": type(error).__name__,
@@ -247,7 +253,9 @@ async def _modern_only(client: Client, report: Report) -> None:
         return [seen, await _has_grown(client)]
 
     client.logs.clear()
-    await report.step("log_at_warning", lambda: client.call("log_something", {}, log_level="warning"))
+    await report.step(
+        "log_at_warning", lambda: client.call("log_something", {}, log_level="warning")
+    )
     report["logs_at_warning"] = list(client.logs)
     client.logs.clear()
     await report.step("log_at_debug", lambda: client.call("log_something", {}, log_level="debug"))

@@ -29,10 +29,14 @@ class Peer(contract.Client):
 
     async def on_log(self, params: Any) -> None:
         # Where the server is FastMCP too, it wraps what was said.
-        self.logs.append([params.level, params.data["msg"] if isinstance(params.data, dict) else params.data])
+        self.logs.append(
+            [params.level, params.data["msg"] if isinstance(params.data, dict) else params.data]
+        )
 
     async def on_message(self, message: Any) -> None:
-        if isinstance(message, types.ResourceUpdatedNotification | types.ToolListChangedNotification):
+        if isinstance(
+            message, types.ResourceUpdatedNotification | types.ToolListChangedNotification
+        ):
             self.notified.put_nowait(message.method)
 
     async def identity(self) -> dict[str, Any]:
@@ -41,7 +45,9 @@ class Peer(contract.Client):
             "protocol_version": self.client.protocol_version,
             "server": info and [info.name, info.version],
             "instructions": self.client.instructions,
-            "capabilities": self.client.server_capabilities.model_dump(by_alias=True, exclude_none=True),
+            "capabilities": self.client.server_capabilities.model_dump(
+                by_alias=True, exclude_none=True
+            ),
         }
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -51,12 +57,19 @@ class Peer(contract.Client):
         ]
 
     async def call(self, name, arguments, on_progress=None, log_level=None) -> dict[str, Any]:
-        if log_level not in (None, "debug"):  # its client asks for debug on every request, and for nothing else
+        if log_level not in (
+            None,
+            "debug",
+        ):  # its client asks for debug on every request, and for nothing else
             raise NotImplementedError
         kwargs = {"progress_handler": on_progress} if on_progress else {}
         result = await self.client.call_tool(name, arguments, raise_on_error=False, **kwargs)
         texts = [block.text for block in result.content if block.type == "text"]
-        return {"text": "\n".join(texts), "structured": result.structured_content, "is_error": result.is_error}
+        return {
+            "text": "\n".join(texts),
+            "structured": result.structured_content,
+            "is_error": result.is_error,
+        }
 
     async def resources(self) -> list[str]:
         return [str(resource.uri) for resource in await self.client.list_resources()]
@@ -65,10 +78,16 @@ class Peer(contract.Client):
         return [template.uri_template for template in await self.client.list_resource_templates()]
 
     async def read(self, uri: str) -> list[list[Any]]:
-        return [[str(item.uri), item.mime_type, item.text] for item in await self.client.read_resource(uri)]
+        return [
+            [str(item.uri), item.mime_type, item.text]
+            for item in await self.client.read_resource(uri)
+        ]
 
     async def prompts(self) -> list[list[Any]]:
-        return [[prompt.name, [a.name for a in prompt.arguments or []]] for prompt in await self.client.list_prompts()]
+        return [
+            [prompt.name, [a.name for a in prompt.arguments or []]]
+            for prompt in await self.client.list_prompts()
+        ]
 
     async def get(self, name: str, arguments: dict[str, str]) -> list[list[Any]]:
         result = await self.client.get_prompt(name, arguments)
@@ -77,7 +96,11 @@ class Peer(contract.Client):
     async def complete(self, prompt: str, argument: str, value: str) -> dict[str, Any]:
         ref = types.PromptReference(type="ref/prompt", name=prompt)
         completion = await self.client.complete(ref, {"name": argument, "value": value})
-        return {"values": completion.values, "total": completion.total, "has_more": completion.has_more}
+        return {
+            "values": completion.values,
+            "total": completion.total,
+            "has_more": completion.has_more,
+        }
 
     async def ping(self) -> bool:
         return await self.client.ping()
@@ -101,7 +124,10 @@ async def main(report: contract.Report) -> None:
     peer = Peer()
     peer.client = Client(
         StdioTransport(
-            command=options.command[0], args=options.command[1:], env=contract.environment(), keep_alive=False
+            command=options.command[0],
+            args=options.command[1:],
+            env=contract.environment(),
+            keep_alive=False,
         ),
         mode=MODES[options.era],
         client_info=types.Implementation(name="fastmcp4-peer", version="1.0.0"),

@@ -93,8 +93,12 @@ async def ask_name(ctx: Context) -> str | types.InputRequiredResult:
         answer = await ctx.elicit("Who are you?", Name)
         return f"Hello, {answer.data.name}"
     if not ctx.input_responses:
-        params = types.ElicitRequestFormParams(message="Who are you?", requested_schema=Name.model_json_schema())
-        return types.InputRequiredResult(input_requests={"name": types.ElicitRequest(params=params)})
+        params = types.ElicitRequestFormParams(
+            message="Who are you?", requested_schema=Name.model_json_schema()
+        )
+        return types.InputRequiredResult(
+            input_requests={"name": types.ElicitRequest(params=params)}
+        )
     return f"Hello, {ctx.input_responses['name'].content['name']}"
 
 
@@ -103,10 +107,14 @@ async def ask_model(prompt: str, ctx: Context) -> str | types.InputRequiredResul
     content = types.TextContent(type="text", text=prompt)
     messages = [types.SamplingMessage(role="user", content=content)]
     if ctx.request_context.protocol_version != MODERN:
-        answer = await ctx.session.create_message(messages, max_tokens=100, related_request_id=ctx.request_id)
+        answer = await ctx.session.create_message(
+            messages, max_tokens=100, related_request_id=ctx.request_id
+        )
     elif not ctx.input_responses:
         params = types.CreateMessageRequestParams(messages=messages, max_tokens=100)
-        return types.InputRequiredResult(input_requests={"model": types.CreateMessageRequest(params=params)})
+        return types.InputRequiredResult(
+            input_requests={"model": types.CreateMessageRequest(params=params)}
+        )
     else:
         answer = ctx.input_responses["model"]
     return f"The model said: {answer.content.text}"

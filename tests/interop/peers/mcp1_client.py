@@ -11,10 +11,14 @@ async def on_elicit(_ctx: Any, params: types.ElicitRequestParams) -> types.Elici
     return types.ElicitResult(action="accept", content={"name": f"Ada, asked '{params.message}'"})
 
 
-async def on_sample(_ctx: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+async def on_sample(
+    _ctx: Any, params: types.CreateMessageRequestParams
+) -> types.CreateMessageResult:
     text = params.messages[0].content.text
     content = types.TextContent(type="text", text=text.upper())
-    return types.CreateMessageResult(role="assistant", content=content, model="demo-model", stopReason="endTurn")
+    return types.CreateMessageResult(
+        role="assistant", content=content, model="demo-model", stopReason="endTurn"
+    )
 
 
 async def on_roots(_ctx: Any) -> types.ListRootsResult:
@@ -48,24 +52,34 @@ class Peer(contract.Client):
         ]
 
     async def call(self, name, arguments, on_progress=None, log_level=None) -> dict[str, Any]:
-        # A cancelled await tells the server nothing in this SDK, so the request id is taken here to do it by hand.
+        # A cancelled await tells the server nothing in this SDK, so the request id is taken here
+        # to do it by hand.
         request_id = self.session._request_id
         try:
             result = await self.session.call_tool(name, arguments, progress_callback=on_progress)
         except BaseException as error:
             if not isinstance(error, Exception):
-                params = types.CancelledNotificationParams(requestId=request_id, reason="no longer needed")
+                params = types.CancelledNotificationParams(
+                    requestId=request_id, reason="no longer needed"
+                )
                 notification = types.CancelledNotification(params=params)
                 await self.session.send_notification(types.ClientNotification(notification))
             raise
         texts = [block.text for block in result.content if block.type == "text"]
-        return {"text": "\n".join(texts), "structured": result.structuredContent, "is_error": result.isError}
+        return {
+            "text": "\n".join(texts),
+            "structured": result.structuredContent,
+            "is_error": result.isError,
+        }
 
     async def resources(self) -> list[str]:
         return [str(resource.uri) for resource in (await self.session.list_resources()).resources]
 
     async def templates(self) -> list[str]:
-        return [template.uriTemplate for template in (await self.session.list_resource_templates()).resourceTemplates]
+        return [
+            template.uriTemplate
+            for template in (await self.session.list_resource_templates()).resourceTemplates
+        ]
 
     async def read(self, uri: str) -> list[list[Any]]:
         result = await self.session.read_resource(uri)
@@ -73,7 +87,9 @@ class Peer(contract.Client):
 
     async def prompts(self) -> list[list[Any]]:
         result = await self.session.list_prompts()
-        return [[prompt.name, [a.name for a in prompt.arguments or []]] for prompt in result.prompts]
+        return [
+            [prompt.name, [a.name for a in prompt.arguments or []]] for prompt in result.prompts
+        ]
 
     async def get(self, name: str, arguments: dict[str, str]) -> list[list[Any]]:
         result = await self.session.get_prompt(name, arguments)
@@ -81,8 +97,14 @@ class Peer(contract.Client):
 
     async def complete(self, prompt: str, argument: str, value: str) -> dict[str, Any]:
         ref = types.PromptReference(type="ref/prompt", name=prompt)
-        completion = (await self.session.complete(ref, {"name": argument, "value": value})).completion
-        return {"values": completion.values, "total": completion.total, "has_more": completion.hasMore}
+        completion = (
+            await self.session.complete(ref, {"name": argument, "value": value})
+        ).completion
+        return {
+            "values": completion.values,
+            "total": completion.total,
+            "has_more": completion.hasMore,
+        }
 
     async def ping(self) -> bool:
         await self.session.send_ping()

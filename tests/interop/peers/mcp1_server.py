@@ -94,7 +94,9 @@ async def ask_name(ctx: Context) -> str:
 async def ask_model(prompt: str, ctx: Context) -> str:
     content = types.TextContent(type="text", text=prompt)
     messages = [types.SamplingMessage(role="user", content=content)]
-    answer = await ctx.session.create_message(messages, max_tokens=100, related_request_id=ctx.request_id)
+    answer = await ctx.session.create_message(
+        messages, max_tokens=100, related_request_id=ctx.request_id
+    )
     return f"The model said: {answer.content.text}"
 
 

@@ -16,10 +16,14 @@ async def on_elicit(_ctx: Any, params: Any) -> types.ElicitResult:
     return types.ElicitResult(action="accept", content={"name": f"Ada, asked '{params.message}'"})
 
 
-async def on_sample(_ctx: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+async def on_sample(
+    _ctx: Any, params: types.CreateMessageRequestParams
+) -> types.CreateMessageResult:
     text = params.messages[0].content.text
     content = types.TextContent(type="text", text=text.upper())
-    return types.CreateMessageResult(role="assistant", content=content, model="demo-model", stop_reason="endTurn")
+    return types.CreateMessageResult(
+        role="assistant", content=content, model="demo-model", stop_reason="endTurn"
+    )
 
 
 async def on_roots(_ctx: Any) -> types.ListRootsResult:
@@ -33,7 +37,9 @@ class Peer(contract.Client):
         self.logs.append([params.level, params.data])
 
     async def on_message(self, message: Any) -> None:
-        if isinstance(message, types.ResourceUpdatedNotification | types.ToolListChangedNotification):
+        if isinstance(
+            message, types.ResourceUpdatedNotification | types.ToolListChangedNotification
+        ):
             self.notified.put_nowait(message.method)
 
     async def identity(self) -> dict[str, Any]:
@@ -42,7 +48,9 @@ class Peer(contract.Client):
             "protocol_version": self.client.protocol_version,
             "server": info and [info.name, info.version],
             "instructions": self.client.instructions,
-            "capabilities": self.client.server_capabilities.model_dump(by_alias=True, exclude_none=True),
+            "capabilities": self.client.server_capabilities.model_dump(
+                by_alias=True, exclude_none=True
+            ),
         }
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -53,9 +61,15 @@ class Peer(contract.Client):
 
     async def call(self, name, arguments, on_progress=None, log_level=None) -> dict[str, Any]:
         meta = {types.LOG_LEVEL_META_KEY: log_level} if log_level else None
-        result = await self.client.call_tool(name, arguments, progress_callback=on_progress, meta=meta)
+        result = await self.client.call_tool(
+            name, arguments, progress_callback=on_progress, meta=meta
+        )
         texts = [block.text for block in result.content if block.type == "text"]
-        return {"text": "\n".join(texts), "structured": result.structured_content, "is_error": result.is_error}
+        return {
+            "text": "\n".join(texts),
+            "structured": result.structured_content,
+            "is_error": result.is_error,
+        }
 
     async def resources(self) -> list[str]:
         return [str(resource.uri) for resource in (await self.client.list_resources()).resources]
@@ -70,7 +84,9 @@ class Peer(contract.Client):
 
     async def prompts(self) -> list[list[Any]]:
         result = await self.client.list_prompts()
-        return [[prompt.name, [a.name for a in prompt.arguments or []]] for prompt in result.prompts]
+        return [
+            [prompt.name, [a.name for a in prompt.arguments or []]] for prompt in result.prompts
+        ]
 
     async def get(self, name: str, arguments: dict[str, str]) -> list[list[Any]]:
         result = await self.client.get_prompt(name, arguments)
@@ -78,8 +94,14 @@ class Peer(contract.Client):
 
     async def complete(self, prompt: str, argument: str, value: str) -> dict[str, Any]:
         ref = types.PromptReference(type="ref/prompt", name=prompt)
-        completion = (await self.client.complete(ref, {"name": argument, "value": value})).completion
-        return {"values": completion.values, "total": completion.total, "has_more": completion.has_more}
+        completion = (
+            await self.client.complete(ref, {"name": argument, "value": value})
+        ).completion
+        return {
+            "values": completion.values,
+            "total": completion.total,
+            "has_more": completion.has_more,
+        }
 
     async def ping(self) -> bool:
         await self.client.send_ping()
@@ -112,7 +134,9 @@ async def main(report: contract.Report) -> None:
     options = contract.options()
     peer = Peer()
     peer.client = Client(
-        StdioServerParameters(command=options.command[0], args=options.command[1:], env=contract.environment()),
+        StdioServerParameters(
+            command=options.command[0], args=options.command[1:], env=contract.environment()
+        ),
         mode=MODES[options.era],
         client_info=types.Implementation(name="mcp2-peer", version="1.0.0"),
         logging_callback=peer.on_log,

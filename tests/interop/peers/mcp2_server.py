@@ -102,7 +102,9 @@ async def to_model(prompt: str) -> Sample:
 
 
 @app.tool()
-async def ask_model(prompt: str, answer: Annotated[types.CreateMessageResult, Resolve(to_model)]) -> str:
+async def ask_model(
+    prompt: str, answer: Annotated[types.CreateMessageResult, Resolve(to_model)]
+) -> str:
     return f"The model said: {answer.content.text}"
 
 

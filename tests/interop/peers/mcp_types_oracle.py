@@ -1,7 +1,8 @@
-"""Says what is wrong with messages, by the types of the official Python SDK (its package mcp-types).
+"""Says what is wrong with messages, by the types of the official Python SDK (mcp-types).
 
-Reads one JSON object a line: `{sender, revision, method, kind, message}`, where `kind` is request, notification, result or
-error, and `method` is that of the request where the message answers one. Prints a JSON array of `{problem, record}`.
+Reads one JSON object a line: `{sender, revision, method, kind, message}`, where `kind` is request,
+notification, result or error, and `method` is that of the request where the message answers one.
+Prints a JSON array of `{problem, record}`.
 """
 
 import json
@@ -40,21 +41,42 @@ def lost(sent: Any, kept: Any, path: str) -> list[str]:
         return [
             found
             for key, value in sent.items()
-            for found in (lost(value, kept[key], f"{path}.{key}") if key in kept else [f"{path}.{key}"])
+            for found in (
+                lost(value, kept[key], f"{path}.{key}") if key in kept else [f"{path}.{key}"]
+            )
         ]
     if isinstance(sent, list) and isinstance(kept, list):
-        return [found for n, (a, b) in enumerate(zip(sent, kept)) for found in lost(a, b, f"{path}[{n}]")]
+        return [
+            found
+            for n, (a, b) in enumerate(zip(sent, kept, strict=False))
+            for found in lost(a, b, f"{path}[{n}]")
+        ]
     return []
 
 
 def nulls(value: Any, path: str) -> list[str]:
-    """Members whose value is null: none of MCP's own may be, except what tools and callers put in by themselves."""
+    """Members that are null: none of MCP's own may be, only what tools and callers put in."""
     if isinstance(value, dict):
-        free = {"structuredContent", "arguments", "data", "content", "_meta", "default", "metadata", "input"}
+        free = {
+            "structuredContent",
+            "arguments",
+            "data",
+            "content",
+            "_meta",
+            "default",
+            "metadata",
+            "input",
+        }
         return [
             found
             for key, item in value.items()
-            for found in ([f"{path}.{key}"] if item is None else nulls(item, f"{path}.{key}") if key not in free else [])
+            for found in (
+                [f"{path}.{key}"]
+                if item is None
+                else nulls(item, f"{path}.{key}")
+                if key not in free
+                else []
+            )
         ]
     if isinstance(value, list):
         return [found for n, item in enumerate(value) for found in nulls(item, f"{path}[{n}]")]
@@ -76,12 +98,15 @@ def problems(record: dict[str, Any]) -> list[str]:
         kept = adapter.dump_python(model, by_alias=True, mode="json", exclude_unset=True)
         found += [f"unknown member {path}" for path in lost(body, kept, "$")]
     except KeyError:
-        found.append(f"revision {record['revision']} has no such {kind} from a {record['sender']}: {record['method']}")
+        sender, revision = record["sender"], record["revision"]
+        found.append(f"{revision} has no {kind} of {record['method']} from a {sender}")
     except ValidationError as error:
         found.append(str(error))
     return found
 
 
 records = [json.loads(line) for line in sys.stdin]
-report = [{"problem": problem, "record": record} for record in records for problem in problems(record)]
+report = [
+    {"problem": problem, "record": record} for record in records for problem in problems(record)
+]
 json.dump(report, sys.stdout)
