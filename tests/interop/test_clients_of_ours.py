@@ -206,7 +206,7 @@ def test_resources_and_templates_are_listed(tour: Tour) -> None:
 def test_resources_are_read(tour: Tour) -> None:
     assert tour["read_greeting"] == [["demo://greeting", "text/plain", "Hello, world!"]]
     assert tour["read_user"] == [
-        ["demo://users/7", "application/json", '{"id": "7", "name": "User 7"}']
+        ["demo://users/7", "application/json", '{"id":"7","name":"User 7"}']
     ]
 
 

@@ -41,7 +41,7 @@ def weather_of(city: str) -> dict[str, Any]:
 
 
 def user_of(id: str) -> str:
-    return json.dumps({"id": id, "name": f"User {id}"})
+    return json.dumps({"id": id, "name": f"User {id}"}, separators=(",", ":"))
 
 
 def options() -> argparse.Namespace:
