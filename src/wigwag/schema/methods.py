@@ -36,11 +36,11 @@ from wigwag.schema.revisions import (
     LATEST_LEGACY,
     LATEST_MODERN,
     MODERN_REVISIONS,
-    REVISIONS,
     V2024_11_05,
     V2025_06_18,
     V2025_11_25,
     V2026_07_28,
+    Span,
 )
 from wigwag.schema.roots import ListRootsResult
 from wigwag.schema.sampling import CreateMessageRequestParams, CreateMessageResult
@@ -129,8 +129,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
     def exists_in(self, revision: str) -> bool:
         """Tell whether messages with this method exist in a revision."""
-        position = REVISIONS.index
-        return position(self.first) <= position(revision) <= position(self.last)
+        return Span(self.first, self.last).covers(revision)
 
     def may_be_sent_by(self, side: Literal["client", "server"], revision: str) -> bool:
         """Tell whether a side may send messages with this method in a revision."""

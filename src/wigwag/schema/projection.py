@@ -65,10 +65,11 @@ def project(value: T, revision: str) -> T:
         KeyError: There is no such revision.
     """
     kind = value.__class__
+    plans = _PLANS[revision]
     try:
-        plan = _PLANS[revision][kind]
+        plan = plans[kind]
     except KeyError:
-        plan = _PLANS[revision][kind] = _make_plan(kind, revision)
+        plan = plans[kind] = _make_plan(kind, revision)
     if plan is None:
         return value
     projected: T = plan(value)

@@ -44,6 +44,9 @@ REVISIONS: Final = LEGACY_REVISIONS + MODERN_REVISIONS
 LATEST_LEGACY: Final = V2025_11_25
 LATEST_MODERN: Final = V2026_07_28
 
+# Revisions are compared by their place in the list, never as text.
+_AGE: Final = {revision: age for age, revision in enumerate(REVISIONS)}
+
 
 class Span(NamedTuple):
     """The revisions from `first` to `last`, both included."""
@@ -55,10 +58,9 @@ class Span(NamedTuple):
         """Tell whether the revision is one of them.
 
         Raises:
-            ValueError: There is no such revision.
+            KeyError: There is no such revision.
         """
-        position = REVISIONS.index
-        return position(self.first) <= position(revision) <= position(self.last)
+        return _AGE[self.first] <= _AGE[revision] <= _AGE[self.last]
 
 
 ALWAYS: Final = Span()
