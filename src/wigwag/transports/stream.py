@@ -95,7 +95,7 @@ class StreamConnection(asyncio.Protocol):
     def abort(self) -> None:
         """Drop both halves at once."""
         self._closing = True
-        if self._writer is not None:
+        if self._writer is not None and not self._lost.done():
             self._writer.abort()
         if self._reader is not None:
             self._reader.close()
@@ -108,8 +108,10 @@ class StreamConnection(asyncio.Protocol):
             self._writer.close()
         if self._reader is not None:
             self._reader.close()
-        await asyncio.wait({self._lost}, timeout=CLOSE_TIMEOUT)
-        self.abort()
+        if not self._lost.done():
+            await asyncio.wait({self._lost}, timeout=CLOSE_TIMEOUT)
+        if not self._lost.done():
+            self.abort()
 
     def describe_loss(self, exc: Exception | None) -> ConnectionClosed:
         """Say why the connection was lost, for those who wait on it."""

@@ -1,0 +1,1 @@
+"""Runs conversations: the only place that owns tasks, timers and worker threads."""

@@ -1,0 +1,33 @@
+"""Turns what a handler raised into what the peer may know of it. There is no other place for that."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import Any
+
+from msgspec import UNSET
+
+from wigwag.errors import RequestFailed
+from wigwag.jsonrpc.codes import INTERNAL_ERROR
+
+_logger = logging.getLogger("wigwag.server")
+
+
+def describe_failure(error: BaseException, what: str) -> tuple[int, str, Any]:
+    """Return code, message and data of the error response for an exception of a handler.
+
+    A `RequestFailed` is meant for the peer. Anything else may hold secrets: it goes to the log, and
+    the peer gets a reference to find it there.
+    """
+    if isinstance(error, RequestFailed):
+        return error.code, error.message, UNSET if error.data is None else error.data
+    reference = log_failure(error, what)
+    return INTERNAL_ERROR, f"Internal error (reference {reference} in the server's log)", UNSET
+
+
+def log_failure(error: BaseException, what: str) -> str:
+    """Write an exception to the log, with its traceback, and return the reference to it."""
+    reference = secrets.token_hex(4)
+    _logger.error("%s failed (reference %s)", what, reference, exc_info=error)
+    return reference

@@ -1,0 +1,259 @@
+"""Pumps one connection of a server: bytes to the protocol, requests to handlers, answers back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from types import CoroutineType
+from typing import Any, Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from wigwag.errors import LocalProtocolError, TransportError
+from wigwag.jsonrpc.codec import overlong_message
+from wigwag.jsonrpc.codes import INTERNAL_ERROR
+from wigwag.protocol.events import (
+    Event,
+    MessageIgnored,
+    NotificationReceived,
+    RequestCancelled,
+    RequestReceived,
+)
+from wigwag.protocol.server import ServerProtocol
+from wigwag.runtime.failures import describe_failure
+from wigwag.runtime.wire_log import open_wire_log
+from wigwag.schema import LoggingLevel
+from wigwag.transports.contract import Connection, Received
+
+_logger = logging.getLogger("wigwag.server")
+
+# After the end of input, what was asked before it may still be answered for as long as this.
+DRAIN_TIMEOUT: Final = 0.5
+# A cancelled handler has this long to clean up before it is left behind.
+CLEANUP_TIMEOUT: Final = 0.25
+
+_HAS_EAGER_TASKS: Final = sys.version_info >= (3, 12)
+
+Outcome = Struct | bytes
+Handler = Callable[[RequestReceived, "ServerConnection"], Outcome | Coroutine[Any, Any, Outcome]]
+
+
+class ServerConnection:
+    """One client's connection to a server.
+
+    Args:
+        connection: What carries the messages; it is started here.
+        protocol: The server's end of the conversation.
+        handle: Answers a request: with a result, or with a coroutine that returns one. What either
+            raises becomes the error response.
+        on_notification: Called with each notification that has no meaning to the protocol itself.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        protocol: ServerProtocol,
+        handle: Handler,
+        *,
+        on_notification: Callable[[NotificationReceived], None] | None = None,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._connection = connection
+        self._protocol = protocol
+        self._handle = handle
+        self._on_notification = on_notification
+        self._tasks: dict[RequestReceived, asyncio.Task[Outcome]] = {}
+        self._wire = open_wire_log("server")
+        self._is_flush_due = False
+        self._input_ended = False
+        self._closing: asyncio.Task[None] | None = None
+        self._closed = self._loop.create_future()
+        connection.start(self)
+
+    @property
+    def protocol(self) -> ServerProtocol:
+        """The server's end of the conversation."""
+        return self._protocol
+
+    # --- for handlers
+
+    def send_progress(
+        self,
+        request: RequestReceived,
+        progress: float,
+        total: float | UnsetType = UNSET,
+        message: str | UnsetType = UNSET,
+    ) -> None:
+        """Report how far a request has come, if the client asked to be told."""
+        self._protocol.send_progress(request, progress, total, message)
+        self._flush_soon()
+
+    def send_log(
+        self,
+        request: RequestReceived,
+        level: LoggingLevel,
+        data: Any,
+        logger: str | UnsetType = UNSET,
+    ) -> None:
+        """Send a log message about a request, if the client wants to hear it."""
+        if self._protocol.send_log(request, level, data, logger):
+            self._flush_soon()
+
+    # --- Receiver
+
+    def messages_received(self, messages: Sequence[Received]) -> None:
+        """Serve what has arrived and write all that is ready at once."""
+        # Whoever wants to flush meanwhile need not: it is done below.
+        self._is_flush_due = True
+        receive = self._protocol.receive_message
+        try:
+            for data in messages:
+                if type(data) is bytes:
+                    if self._wire is not None:
+                        self._wire.received(data)
+                    events = receive(data, now=0.0)
+                else:
+                    invalid = overlong_message(data.head, data.limit)  # type: ignore[union-attr]
+                    events = self._protocol.receive_invalid(invalid)
+                for event in events:
+                    if type(event) is RequestReceived:
+                        self._serve(event)
+                    else:
+                        self._note(event)
+        finally:
+            self._flush()
+
+    def end_of_input(self) -> None:
+        """Answer what was asked, for a moment, then close."""
+        self._input_ended = True
+        if not self._tasks:
+            self._close_soon()
+        else:
+            self._loop.call_later(DRAIN_TIMEOUT, self._close_soon)
+
+    def connection_lost(self, reason: Exception | None) -> None:
+        """Stop what still runs: nobody hears its answer."""
+        if reason is not None:
+            _logger.debug("connection lost: %s", reason)
+        self._close_soon()
+
+    # --- its end
+
+    async def wait_closed(self) -> None:
+        """Wait until the connection has ended and its handlers have been stopped."""
+        await asyncio.shield(self._closed)
+
+    async def aclose(self) -> None:
+        """Stop the handlers, send what is ready and close. May be called twice, by anyone."""
+        self._close_soon()
+        await self.wait_closed()
+
+    def _close_soon(self) -> None:
+        if self._closing is None:
+            self._closing = self._loop.create_task(self._close())
+
+    async def _close(self) -> None:
+        try:
+            tasks = list(self._tasks.values())
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
+            self._flush()
+            await self._connection.aclose()
+        finally:
+            self._closed.set_result(None)
+
+    # --- requests
+
+    def _serve(self, request: RequestReceived) -> None:
+        try:
+            outcome = self._handle(request, self)
+        except Exception as error:  # noqa: BLE001 - every request is answered
+            self._fail(request, error)
+            return
+        if type(outcome) is not CoroutineType:
+            self._succeed(request, outcome)  # type: ignore[arg-type]
+            return
+        if _HAS_EAGER_TASKS:
+            # Runs up to its first suspension now; most handlers are done then.
+            task = asyncio.Task(outcome, loop=self._loop, eager_start=True)
+            if task.done():
+                self._finish(request, task)
+                return
+        else:
+            task = asyncio.Task(outcome, loop=self._loop)
+        self._tasks[request] = task
+        task.add_done_callback(lambda task: self._finish_later(request, task))
+
+    def _finish_later(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
+        self._tasks.pop(request, None)
+        self._finish(request, task)
+        self._flush_soon()
+        if self._input_ended and not self._tasks:
+            self._close_soon()
+
+    def _finish(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
+        if task.cancelled():
+            # Nothing is said about what the client cancelled; the protocol sees to that. But a
+            # handler may also be cancelled from within.
+            self._fail(request, asyncio.CancelledError("the handler was cancelled"))
+            return
+        error = task.exception()
+        if error is None:
+            self._succeed(request, task.result())
+        else:
+            self._fail(request, error)
+
+    def _succeed(self, request: RequestReceived, result: Outcome) -> None:
+        try:
+            self._protocol.send_result(request, result)
+        except LocalProtocolError as error:
+            self._protocol.send_error(request, INTERNAL_ERROR, f"Internal error: {error}")
+            _logger.error("the result of %s cannot be sent: %s", request.method, error)  # noqa: TRY400
+
+    def _fail(self, request: RequestReceived, error: BaseException) -> None:
+        if not self._protocol.is_in_flight(request):
+            return
+        if self._closing is not None and isinstance(error, asyncio.CancelledError):
+            return
+        code, message, data = describe_failure(error, request.method)
+        try:
+            self._protocol.send_error(request, code, message, data)
+        except LocalProtocolError as fault:
+            self._protocol.send_error(request, code, message)
+            _logger.error("the data of an error cannot be sent: %s", fault)  # noqa: TRY400
+
+    def _note(self, event: Event) -> None:
+        if type(event) is RequestCancelled:
+            task = self._tasks.get(event.request)
+            if task is not None:
+                task.cancel()
+        elif type(event) is NotificationReceived:
+            if self._on_notification is not None:
+                self._on_notification(event)
+        elif type(event) is MessageIgnored:
+            _logger.debug("ignored: %s", event.reason)
+
+    # --- what is sent
+
+    def _flush_soon(self) -> None:
+        """Write once a turn of the event loop, however much is to be written in it."""
+        if not self._is_flush_due:
+            self._is_flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._is_flush_due = False
+        messages = self._protocol.messages_to_send()
+        if not messages:
+            return
+        if self._wire is not None:
+            for message in messages:
+                self._wire.sent(message)
+        try:
+            self._connection.send(messages)
+        except TransportError as error:
+            _logger.debug("cannot send: %s", error)

@@ -1,0 +1,91 @@
+"""Worker threads for handlers that block.
+
+The standard pool is not used because it waits for its threads when the interpreter ends: a server
+whose host is gone must end although a tool is still blocked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+DEFAULT_WORKER_THREADS: Final = 64
+
+_Job = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+
+
+class WorkerThreads:
+    """Runs functions in threads, a bounded number at a time; the rest wait their turn.
+
+    Args:
+        limit: How many run at the same time.
+    """
+
+    def __init__(self, limit: int = DEFAULT_WORKER_THREADS) -> None:
+        if limit < 1:
+            raise ValueError("at least one worker thread is needed")
+        self._limit = limit
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._threads = 0
+        self._idle = threading.Semaphore(0)
+
+    def run(self, function: Callable[..., T], /, *args: Any) -> asyncio.Future[T]:
+        """Run a function in a thread, in a copy of the current context.
+
+        Returns:
+            A future of the running loop. Cancelling it does not stop the function; its outcome is
+            then thrown away, and a function that has not begun never does.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        context = contextvars.copy_context()
+        self._jobs.put((lambda: context.run(function, *args), loop, future))
+        if not self._idle.acquire(blocking=False) and self._threads < self._limit:
+            self._threads += 1
+            name = f"wigwag-worker-{self._threads}"
+            threading.Thread(target=self._work, name=name, daemon=True).start()
+        return future
+
+    def _work(self) -> None:
+        while True:
+            job, loop, future = self._jobs.get()
+            if not future.cancelled():
+                self._run_one(job, loop, future)
+            del job, loop, future  # nothing is kept alive while waiting for work
+            self._idle.release()
+
+    def _run_one(
+        self,
+        job: Callable[[], Any],
+        loop: asyncio.AbstractEventLoop,
+        future: asyncio.Future[Any],
+    ) -> None:
+        try:
+            result = job()
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            outcome, value = _fail, error
+        else:
+            outcome, value = _succeed, result
+        try:
+            loop.call_soon_threadsafe(outcome, future, value)
+        except RuntimeError:  # the loop has closed; nobody waits any more
+            pass
+
+
+def _succeed(future: asyncio.Future[Any], result: Any) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
+    if future.done():
+        return
+    if isinstance(error, StopIteration):  # a future cannot carry it
+        error = RuntimeError("the function raised StopIteration")
+    future.set_exception(error)

@@ -1,0 +1,1 @@
+"""The public `Server`, its `Context`, and what turns functions into features."""

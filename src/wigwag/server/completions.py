@@ -1,0 +1,94 @@
+"""Completion of arguments while they are being typed. Spec: server/utilities/completion."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from wigwag.runtime.threads import WorkerThreads
+from wigwag.schema import (
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    PromptReference,
+)
+from wigwag.server.results import InvalidOutput
+
+MAX_COMPLETION_VALUES: Final = 100
+
+Completer = Callable[..., Any]
+
+
+class Completers:
+    """The functions that complete arguments."""
+
+    def __init__(self, threads: WorkerThreads) -> None:
+        self._threads = threads
+        self._by_argument: dict[tuple[str, str], Completer] = {}
+        self._general: Completer | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything can be completed."""
+        return bool(self._by_argument) or self._general is not None
+
+    def add(self, function: Completer, feature: str | None, argument: str | None) -> None:
+        """Register a function for one argument, or for all that have none of their own.
+
+        Raises:
+            ValueError: There is one already.
+        """
+        if feature is None or argument is None:
+            if self._general is not None:
+                raise ValueError("a completion function for everything is registered already")
+            self._general = function
+        elif (feature, argument) in self._by_argument:
+            raise ValueError(f"{argument} of {feature} has a completion function already")
+        else:
+            self._by_argument[feature, argument] = function
+
+    async def complete(self, params: CompleteRequestParams) -> CompleteResult:
+        """Answer a completion request; with nothing to offer, by an empty list."""
+        ref = params.ref
+        feature = ref.name if isinstance(ref, PromptReference) else ref.uri
+        context = params.context
+        known = {} if context is UNSET or context.arguments is UNSET else context.arguments
+        specific = self._by_argument.get((feature, params.argument.name))
+        if specific is not None:
+            found = await self._call(specific, params.argument.value, known)
+        elif self._general is not None:
+            found = await self._call(self._general, ref, params.argument, context or None)
+        else:
+            found = []
+        return CompleteResult(completion=_to_completion(found))
+
+    async def _call(self, function: Completer, *arguments: Any) -> Any:
+        """Call a completion function with as many arguments as it takes."""
+        wanted = [
+            parameter
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        ]
+        used = arguments[: len(wanted)]
+        if inspect.iscoroutinefunction(function):
+            return await function(*used)
+        return await self._threads.run(function, *used)
+
+
+def _to_completion(found: Any) -> Completion:
+    if found is None:
+        return Completion(values=[])
+    if isinstance(found, Completion):
+        return _capped(found)
+    if isinstance(found, Iterable) and not isinstance(found, str):
+        return _capped(Completion(values=[str(value) for value in found]))
+    raise InvalidOutput("a completion function returns the values as a list of text")
+
+
+def _capped(completion: Completion) -> Completion:
+    values = completion.values
+    if len(values) <= MAX_COMPLETION_VALUES:
+        return completion
+    return Completion(values=values[:MAX_COMPLETION_VALUES], total=len(values), has_more=True)

@@ -1,0 +1,165 @@
+"""What a handler knows of the request that it serves, and what it can tell the client meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from wigwag.protocol.events import RequestReceived
+from wigwag.runtime.server_connection import ServerConnection
+from wigwag.schema import ClientCapabilities, Implementation, LoggingLevel, ReadResourceResult
+
+if TYPE_CHECKING:
+    from wigwag.server.server import Server
+
+
+class _Done:
+    """Has happened already, and may be awaited all the same."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return
+        yield
+
+
+_DONE = _Done()
+
+
+class Context:
+    """The request being served. A handler gets it by having a parameter of this type.
+
+    Its methods that tell the client something act at once and may be awaited or not, so that they
+    serve in `async def` handlers and in plain ones, which run in threads.
+    """
+
+    def __init__(
+        self, server: Server, request: RequestReceived, connection: ServerConnection
+    ) -> None:
+        self._server = server
+        self._request = request
+        self._connection = connection
+        self._loop = asyncio.get_running_loop()
+
+    # --- the request
+
+    @property
+    def server(self) -> Server:
+        """The server that serves the request."""
+        return self._server
+
+    @property
+    def request_id(self) -> str | int:
+        """The id of the request, as the client chose it."""
+        return self._request.id
+
+    @property
+    def protocol_version(self) -> str:
+        """The revision in which the request is asked, for example `2026-07-28`."""
+        return self._request.revision
+
+    @property
+    def client_info(self) -> Implementation | None:
+        """What the client calls itself, if it says so. Nobody vouches for it: display only."""
+        info = self._request.client_info
+        return None if info is UNSET else info
+
+    @property
+    def client_capabilities(self) -> ClientCapabilities:
+        """What the client declared: with this request, or when its session began."""
+        return self._request.client_capabilities
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """All of the request's `_meta`, the keys that MCP does not define included."""
+        if self._request.raw_params is UNSET:
+            return {}
+        meta = msgspec.json.decode(self._request.raw_params, type=_Meta).meta
+        return {} if meta is UNSET else meta
+
+    @property
+    def lifespan(self) -> Any:
+        """What the server's `lifespan` yielded; `None` without one."""
+        return self._server.lifespan_value
+
+    def require_capability(self, needed: ClientCapabilities) -> None:
+        """See to it that the client can do something.
+
+        Raises:
+            RequestFailed: It did not declare that; let it pass, it is the answer the protocol
+                wants. Spec: basic#error-codes
+        """
+        self._connection.protocol.require_client_capability(self._request, needed)
+
+    # --- telling the client
+
+    def report_progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> _Done:
+        """Tell how far the request has come, if the client wants to know.
+
+        Args:
+            progress: Must grow from call to call; a value that has not grown is not sent.
+            total: Its value when all is done, if known.
+            message: What is going on, for a person to read.
+        """
+        return self._act(
+            self._connection.send_progress,
+            self._request,
+            progress,
+            UNSET if total is None else total,
+            UNSET if message is None else message,
+        )
+
+    def log(self, level: LoggingLevel, data: Any, *, logger: str | None = None) -> _Done:
+        """Send the client a log message, if it wants messages of this level.
+
+        Args:
+            level: From `debug` to `emergency`.
+            data: Text or any JSON value. No secrets: the client may show it to anybody.
+            logger: Name of the part of the server that it comes from.
+
+        Raises:
+            LocalProtocolError: `data` has no form in JSON.
+        """
+        name = UNSET if logger is None else logger
+        return self._act(self._connection.send_log, self._request, level, data, name)
+
+    def debug(self, data: Any, *, logger: str | None = None) -> _Done:
+        """Send a log message of level `debug`; see `log`."""
+        return self.log("debug", data, logger=logger)
+
+    def info(self, data: Any, *, logger: str | None = None) -> _Done:
+        """Send a log message of level `info`; see `log`."""
+        return self.log("info", data, logger=logger)
+
+    def warning(self, data: Any, *, logger: str | None = None) -> _Done:
+        """Send a log message of level `warning`; see `log`."""
+        return self.log("warning", data, logger=logger)
+
+    def error(self, data: Any, *, logger: str | None = None) -> _Done:
+        """Send a log message of level `error`; see `log`."""
+        return self.log("error", data, logger=logger)
+
+    # --- the server's own features
+
+    async def read_resource(self, uri: str) -> ReadResourceResult:
+        """Read a resource of this server, as its clients do.
+
+        Raises:
+            RequestFailed: There is no such resource.
+        """
+        return await self._server.read_resource(uri, self)
+
+    def _act(self, function: Callable[..., None], *args: Any) -> _Done:
+        if asyncio._get_running_loop() is self._loop:  # noqa: SLF001 - None where there is none
+            function(*args)
+        else:  # in a worker thread
+            self._loop.call_soon_threadsafe(function, *args)
+        return _DONE
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    meta: dict[str, Any] | msgspec.UnsetType = msgspec.field(name="_meta", default=UNSET)

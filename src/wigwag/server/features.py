@@ -1,0 +1,229 @@
+"""Tools, resources, prompts and completions as a server keeps them: a definition and a function."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from wigwag.errors import RequestFailed, ToolError
+from wigwag.jsonrpc.codec import encode_value
+from wigwag.jsonrpc.codes import INVALID_PARAMS
+from wigwag.protocol.events import RequestReceived
+from wigwag.runtime.failures import log_failure
+from wigwag.runtime.threads import WorkerThreads
+from wigwag.schema import (
+    CallToolResult,
+    GetPromptResult,
+    Prompt,
+    PromptArgument,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    Tool,
+    project,
+)
+from wigwag.server.results import (
+    InvalidOutput,
+    ToolOutput,
+    failed_result,
+    text_of_tool_error,
+    to_contents,
+    to_prompt,
+)
+from wigwag.server.signature import ArgumentsRefused, Parameters
+from wigwag.server.uri_templates import UriTemplate
+
+if TYPE_CHECKING:
+    from wigwag.server.context import Context
+
+MakeContext = Callable[[], "Context"]
+
+
+class Function:
+    """A registered function, however it is to be run.
+
+    Args:
+        parameters: What it takes.
+        threads: Where a plain function runs; `None` to run it on the event loop.
+        timeout: Seconds after which it is stopped; `None` for never.
+    """
+
+    def __init__(
+        self, parameters: Parameters, threads: WorkerThreads | None, timeout: float | None = None
+    ) -> None:
+        function = parameters.function
+        call = getattr(function, "__call__", function)  # noqa: B004 - objects may be async too
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+        self._threads = threads
+        self._timeout = timeout
+        self.parameters = parameters
+        self.wants_context = parameters.context is not None
+
+    async def run(self, arguments: Any, context: Context | None) -> Any:
+        """Call the function with arguments that its parameters have read."""
+        if self._timeout is not None:
+            async with asyncio.timeout(self._timeout):
+                return await self._run(arguments, context)
+        if self._is_async:
+            return await self.parameters.call(arguments, context)
+        return await self._run(arguments, context)
+
+    async def _run(self, arguments: Any, context: Context | None) -> Any:
+        if self._is_async:
+            return await self.parameters.call(arguments, context)
+        if self._threads is None:
+            result = self.parameters.call(arguments, context)
+        else:
+            result = await self._threads.run(self.parameters.call, arguments, context)
+        # A plain function may return something to await, such as a partial of a coroutine function.
+        return await result if inspect.isawaitable(result) else result
+
+
+class ToolFeature:
+    """A tool of a server."""
+
+    def __init__(self, definition: Tool, function: Function, output: ToolOutput) -> None:
+        self.definition = definition
+        self._function = function
+        self._output = output
+        self._timeout = function._timeout  # noqa: SLF001
+
+    async def call(self, request: RequestReceived, make_context: MakeContext) -> bytes:
+        """Call the tool; whatever goes wrong in it becomes a result that a model can read.
+
+        Spec: server/tools#error-handling
+
+        Raises:
+            RequestFailed: The tool refused the request itself, on purpose.
+        """
+        function = self._function
+        name = self.definition.name
+        try:
+            arguments = function.parameters.read(request.params.arguments)
+            context = make_context() if function.wants_context else None
+            result = self._output.to_result(await function.run(arguments, context))
+            if type(result) is bytes:
+                return result
+            return encode_value(project(result, request.revision))
+        except RequestFailed:
+            raise
+        except ArgumentsRefused as error:
+            result = failed_result(f"Invalid arguments for {name}: {error}")
+        except ToolError as error:
+            result = failed_result(text_of_tool_error(error))
+        except TimeoutError as error:
+            result = self._timed_out(error)
+        except InvalidOutput as error:
+            reference = log_failure(error, f"tool {name}")
+            result = failed_result(f"{name} failed: {error} (reference {reference})")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool must not end the server
+            reference = log_failure(error, f"tool {name}")
+            result = failed_result(
+                f"{name} failed with an internal error (reference {reference} in the server's log)"
+            )
+        return encode_value(project(result, request.revision))
+
+    def _timed_out(self, error: TimeoutError) -> CallToolResult:
+        name = self.definition.name
+        if self._timeout is not None and isinstance(error.__cause__, asyncio.CancelledError):
+            return failed_result(f"{name} was stopped after its limit of {self._timeout:g} s")
+        reference = log_failure(error, f"tool {name}")
+        return failed_result(
+            f"{name} failed with an internal error (reference {reference} in the server's log)"
+        )
+
+
+class ResourceFeature:
+    """A resource of a server, or a template for many."""
+
+    def __init__(
+        self, definition: Resource | ResourceTemplate, function: Function, mime_type: str | None
+    ) -> None:
+        self.definition = definition
+        self._function = function
+        self._mime_type = mime_type
+        self.template: UriTemplate | None = None
+        if isinstance(definition, ResourceTemplate):
+            self.template = UriTemplate(definition.uri_template)
+            self._check_names(definition.uri_template, self.template.names)
+        elif function.parameters.types:
+            names = ", ".join(function.parameters.types)
+            raise TypeError(f"{definition.uri} has no variables, but its function takes {names}")
+
+    def _check_names(self, template: str, names: list[str]) -> None:
+        parameters = self._function.parameters
+        missing = [name for name in names if name not in parameters.types]
+        unknown = [
+            name
+            for name in parameters.types
+            if name not in names and name not in parameters.defaults
+        ]
+        if missing or unknown:
+            raise TypeError(
+                f"{template}: its variables ({', '.join(names)}) and the parameters of its "
+                f"function ({', '.join(parameters.types)}) must have the same names"
+            )
+
+    async def read(
+        self, uri: str, values: dict[str, str], make_context: MakeContext
+    ) -> ReadResourceResult:
+        """Read the resource.
+
+        Raises:
+            RequestFailed: The values in the URI are not what the function takes.
+        """
+        function = self._function
+        try:
+            arguments = function.parameters.convert(values)
+        except ArgumentsRefused as error:
+            raise RequestFailed(INVALID_PARAMS, f"Invalid URI {uri}: {error}") from None
+        context = make_context() if function.wants_context else None
+        return to_contents(await function.run(arguments, context), uri, self._mime_type)
+
+
+class PromptFeature:
+    """A prompt of a server."""
+
+    def __init__(self, definition: Prompt, function: Function) -> None:
+        self.definition = definition
+        self._function = function
+
+    async def get(self, values: dict[str, str], make_context: MakeContext) -> GetPromptResult:
+        """Make the prompt's messages.
+
+        Raises:
+            RequestFailed: An argument is missing, unknown or of the wrong type.
+        """
+        function = self._function
+        try:
+            arguments = function.parameters.convert(values)
+        except ArgumentsRefused as error:
+            name = self.definition.name
+            message = f"Invalid arguments for prompt {name}: {error}"
+            raise RequestFailed(INVALID_PARAMS, message) from None
+        context = make_context() if function.wants_context else None
+        description = self.definition.description
+        return to_prompt(
+            await function.run(arguments, context), "" if description is UNSET else description
+        )
+
+
+def prompt_arguments(parameters: Parameters) -> list[PromptArgument]:
+    """Describe the parameters of a prompt function as the arguments of a prompt."""
+    return [
+        PromptArgument(
+            name=name,
+            description=_description(parameters, name) or UNSET,
+            required=name not in parameters.defaults,
+        )
+        for name in parameters.types
+    ]
+
+
+def _description(parameters: Parameters, name: str) -> str:
+    text = parameters.schema["properties"][name].get("description", "")
+    return text if isinstance(text, str) else ""

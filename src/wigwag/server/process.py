@@ -1,0 +1,137 @@
+"""A process that is a server: its event loop, its signals and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
+
+from wigwag.runtime.server_connection import ServerConnection
+from wigwag.transports.contract import Connection
+
+if TYPE_CHECKING:
+    from wigwag.server.server import Server
+
+_logger = logging.getLogger("wigwag.server")
+
+_INTERRUPTED: Final = 130  # what a shell reports for a program ended by Ctrl+C
+
+
+def run_stdio(server: Server) -> None:
+    """Serve the host that started this process, over its standard streams."""
+    from wigwag.transports.stdio_server import is_interactive, open_stdio  # noqa: PLC0415
+
+    if is_interactive():
+        _introduce(server)
+
+    async def serve(stop: asyncio.Event) -> None:
+        async with server.running():
+            limit = server.limits.max_message_bytes
+            served = server.start(await open_stdio(max_line_bytes=limit))
+            await _first(served.wait_closed(), stop.wait())
+            await served.aclose()
+
+    _run(serve)
+
+
+def run_tcp(server: Server, host: str, port: int) -> None:
+    """Serve whoever connects to a TCP port."""
+    from wigwag.transports.sockets import listen_tcp  # noqa: PLC0415
+
+    limit = server.limits.max_message_bytes
+    _run_listener(
+        server, lambda accept: listen_tcp(accept, host, port, max_line_bytes=limit)
+    )
+
+
+def run_unix(server: Server, path: str) -> None:
+    """Serve whoever connects to a unix socket."""
+    from wigwag.transports.sockets import listen_unix  # noqa: PLC0415
+
+    limit = server.limits.max_message_bytes
+    _run_listener(server, lambda accept: listen_unix(accept, path, max_line_bytes=limit))
+
+
+_Listen = Callable[[Callable[[Connection], None]], Awaitable[asyncio.Server]]
+
+
+def _run_listener(server: Server, listen: _Listen) -> None:
+    async def serve(stop: asyncio.Event) -> None:
+        served: set[ServerConnection] = set()
+
+        def accept(connection: Connection) -> None:
+            one = server.start(connection)
+            served.add(one)
+            task = asyncio.ensure_future(one.wait_closed())
+            task.add_done_callback(lambda _: served.discard(one))
+
+        async with server.running():
+            listener = await listen(accept)
+            addresses = ", ".join(str(s.getsockname()) for s in listener.sockets)
+            _logger.info("%s listens on %s", server.info.name, addresses)
+            await stop.wait()
+            listener.close()
+            await asyncio.gather(*(one.aclose() for one in list(served)))
+
+    _run(serve)
+
+
+def _run(serve: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Run until `serve` returns; SIGTERM and Ctrl+C ask it to, a second one does not ask."""
+    received: list[int] = []
+
+    async def main() -> None:
+        stop = asyncio.Event()
+
+        def on_signal(number: int) -> None:
+            if received:
+                os._exit(128 + number)
+            received.append(number)
+            stop.set()
+
+        _on_signals(on_signal)
+        await serve(stop)
+
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:  # where the loop takes no signals (Windows)
+        received.append(signal.SIGINT)
+    if signal.SIGINT in received:
+        sys.exit(_INTERRUPTED)
+
+
+def _on_signals(on_signal: Callable[[int], None]) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, on_signal, number)
+        except (NotImplementedError, RuntimeError, ValueError):
+            # Windows, or a loop that does not run in the main thread: the caller's to handle.
+            return
+
+
+async def _first(*waits: Awaitable[object]) -> None:
+    """Wait for the first of several, and stop waiting for the others."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _introduce(server: Server) -> None:
+    """Tell a person at a terminal what this program is."""
+    info = server.info
+    command = " ".join([os.path.basename(sys.executable), *sys.argv])  # noqa: PTH119
+    print(  # noqa: T201 - to a person, who is there
+        f"{info.name} {info.version} is an MCP server. It speaks JSON-RPC on its standard input\n"
+        "and output, and is meant to be started by an MCP host, with this command:\n\n"
+        f"    {command}\n\n"
+        "To talk to it by hand, type one JSON message a line; Ctrl+D ends it.",
+        file=sys.stderr,
+    )

@@ -1,0 +1,220 @@
+"""What functions return, as results of the protocol."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, get_args
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from wigwag.errors import ToolError
+from wigwag.jsonrpc.codec import UNDECODABLE
+from wigwag.schema import (
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    GetPromptResult,
+    PromptMessage,
+    ReadResourceResult,
+    ResourceContents,
+    TextContent,
+    TextResourceContents,
+)
+from wigwag.server.plain_schema import decode_hook, encode_hook, schema_of
+
+_BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
+# What these return is content already, or text: there is no structure to describe.
+_UNSTRUCTURED: Final = (str, bytes, type(None), Any, UNSET, CallToolResult, *_BLOCKS)
+
+_encode = msgspec.json.Encoder(enc_hook=encode_hook).encode
+_encode_text = msgspec.json.Encoder().encode
+
+
+class InvalidOutput(Exception):  # noqa: N818 - a participle, as all our conditions
+    """A function returned something that it did not declare, or that JSON has no form for."""
+
+
+class ToolOutput:
+    """What a tool returns, by its annotation.
+
+    Attributes:
+        schema: The schema of its structured content; `None` when it has none.
+    """
+
+    def __init__(self, annotation: Any) -> None:
+        self.schema: dict[str, Any] | None = None
+        self._type = annotation
+        if _is_structured(annotation):
+            try:
+                self.schema = schema_of(annotation)
+            except TypeError:
+                return  # no form in JSON that can be promised; what is returned is sent as text
+            self._decode = msgspec.json.Decoder(annotation, dec_hook=decode_hook).decode
+
+    def to_result(self, value: Any) -> CallToolResult | bytes:
+        """Turn what the tool returned into a result, encoded already where that is quickest.
+
+        Raises:
+            InvalidOutput: It is not what the tool declared, or JSON has no form for it.
+        """
+        if type(value) is str and self.schema is None:
+            return encode_text_result(value)
+        if isinstance(value, CallToolResult):
+            return value
+        blocks = None if self.schema is not None else _as_blocks(value)
+        if blocks is not None:
+            return CallToolResult(content=blocks)
+        encoded = _encode_value(value)
+        if self.schema is None:
+            return CallToolResult(content=[TextContent(text=encoded.decode())])
+        if type(value) is not self._type:
+            self._check(encoded)
+        return CallToolResult(
+            content=[TextContent(text=value if type(value) is str else encoded.decode())],
+            structured_content=Raw(encoded),
+        )
+
+    def _check(self, encoded: bytes) -> None:
+        try:
+            self._decode(encoded)
+        except UNDECODABLE as error:
+            raise InvalidOutput(f"it is not what the tool declares to return: {error}") from None
+
+
+def encode_text_result(text: str) -> bytes:
+    """Encode the result of a tool that is one piece of text, in the form of every revision."""
+    try:
+        return b'{"content":[{"type":"text","text":%b}]}' % _encode_text(text)
+    except UnicodeEncodeError:
+        raise InvalidOutput("the text has a lone surrogate, which UTF-8 has no form for") from None
+
+
+def failed_result(text: str) -> CallToolResult:
+    """Return the result of a tool that has failed, for a model to read."""
+    return CallToolResult(content=[TextContent(text=_sendable(text))], is_error=True)
+
+
+def text_of_tool_error(error: ToolError) -> str:
+    """Return what the model is to read of a deliberate failure."""
+    return str(error) or type(error).__name__
+
+
+def to_contents(value: Any, uri: str, mime_type: str | None) -> ReadResourceResult:
+    """Turn what a resource function returned into a result.
+
+    Raises:
+        InvalidOutput: JSON has no form for it.
+    """
+    if isinstance(value, ReadResourceResult):
+        return value
+    if isinstance(value, ResourceContents):
+        return ReadResourceResult(contents=[value])
+    if isinstance(value, list) and value and all(isinstance(v, ResourceContents) for v in value):
+        return ReadResourceResult(contents=value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        blob = base64.b64encode(value).decode()
+        kind = mime_type or "application/octet-stream"
+        return ReadResourceResult(
+            contents=[BlobResourceContents(uri=uri, blob=blob, mime_type=kind)]
+        )
+    if isinstance(value, str):
+        text, kind = value, mime_type or "text/plain"
+    else:
+        text, kind = _encode_value(value).decode(), mime_type or "application/json"
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=kind)])
+
+
+def to_prompt(value: Any, description: str) -> GetPromptResult:
+    """Turn what a prompt function returned into a result.
+
+    Raises:
+        InvalidOutput: It is no message, and no list of messages.
+    """
+    if isinstance(value, GetPromptResult):
+        return value
+    values = value if isinstance(value, list | tuple) else [value]
+    return GetPromptResult(
+        description=description or UNSET, messages=[_to_message(item) for item in values]
+    )
+
+
+def _to_message(value: Any) -> PromptMessage:
+    if isinstance(value, PromptMessage):
+        return value
+    if isinstance(value, str):
+        return PromptMessage(role="user", content=TextContent(text=value))
+    if isinstance(value, _BLOCKS):
+        return PromptMessage(role="user", content=value)
+    if isinstance(value, Mapping):
+        try:
+            return msgspec.convert(
+                {
+                    **value,
+                    "content": {"type": "text", "text": value["content"]}
+                    if isinstance(value.get("content"), str)
+                    else value.get("content"),
+                },
+                PromptMessage,
+            )
+        except msgspec.ValidationError as error:
+            raise InvalidOutput(f"a prompt returned a message that is none: {error}") from None
+    raise InvalidOutput(
+        f"a prompt returned {type(value).__name__}; text, a content block or a message is expected"
+    )
+
+
+def _is_structured(annotation: Any) -> bool:
+    if any(annotation is kind for kind in _UNSTRUCTURED):
+        return False
+    arguments = [part for part in get_args(annotation) if part is not type(None)]
+    # A list of content blocks, or a choice of them, is content as well.
+    return not arguments or any(_is_structured(part) for part in arguments)
+
+
+def _as_blocks(value: Any) -> list[ContentBlock] | None:
+    """Return a value as content blocks if that is what it is."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [TextContent(text=value)]
+    if isinstance(value, _BLOCKS):
+        return [value]  # type: ignore[list-item]
+    if isinstance(value, list | tuple) and any(isinstance(item, _BLOCKS) for item in value):
+        blocks: list[ContentBlock] = []
+        for item in value:
+            blocks += _as_blocks(item) or [TextContent(text=_encode_value(item).decode())]
+        return blocks
+    return None
+
+
+def _encode_value(value: Any) -> bytes:
+    try:
+        encoded = _encode(value)
+    except UnicodeEncodeError:
+        raise InvalidOutput("a text has a lone surrogate, which UTF-8 has no form for") from None
+    except (TypeError, NotImplementedError, RecursionError, OverflowError) as error:
+        raise InvalidOutput(f"JSON has no form for it: {error}") from None
+    if b"null" in encoded and _has_no_number(msgspec.to_builtins(value, enc_hook=encode_hook)):
+        raise InvalidOutput("NaN and infinity have no form in JSON")
+    return encoded
+
+
+def _has_no_number(value: Any) -> bool:
+    """Tell whether a NaN or an infinity is in it, which would silently become `null`."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    items: Iterable[Any]
+    if isinstance(value, Mapping):
+        items = value.values()
+    elif isinstance(value, list | tuple | set | frozenset):
+        items = value
+    else:
+        return False
+    return any(_has_no_number(item) for item in items)
+
+
+def _sendable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

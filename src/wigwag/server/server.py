@@ -1,0 +1,616 @@
+"""The public `Server`: functions become tools, resources, prompts and completions.
+
+Spec: server
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, Literal, TypeVar, overload
+
+from msgspec import UNSET, Struct
+
+from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
+from wigwag.errors import RequestFailed
+from wigwag.jsonrpc.codes import INVALID_PARAMS
+from wigwag.protocol.events import RequestReceived
+from wigwag.protocol.server import ServerDescription, ServerProtocol
+from wigwag.runtime.server_connection import Handler, Outcome, ServerConnection
+from wigwag.runtime.threads import DEFAULT_WORKER_THREADS, WorkerThreads
+from wigwag.schema import (
+    COMPLETION_COMPLETE,
+    PROMPTS_GET,
+    PROMPTS_LIST,
+    RESOURCE_NOT_FOUND,
+    RESOURCES_LIST,
+    RESOURCES_READ,
+    RESOURCES_TEMPLATES_LIST,
+    REVISIONS,
+    TOOLS_CALL,
+    TOOLS_LIST,
+    Implementation,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    Prompt,
+    PromptsCapability,
+    ReadResourceResult,
+    Resource,
+    ResourcesCapability,
+    ResourceTemplate,
+    ServerCapabilities,
+    Tool,
+    ToolAnnotations,
+    ToolsCapability,
+)
+from wigwag.server.completions import Completers
+from wigwag.server.context import Context
+from wigwag.server.features import (
+    Function,
+    PromptFeature,
+    ResourceFeature,
+    ToolFeature,
+    prompt_arguments,
+)
+from wigwag.server.lists import FeatureList
+from wigwag.server.results import ToolOutput
+from wigwag.server.signature import Parameters
+from wigwag.transports.contract import Connection
+
+MAX_TOOL_NAME_CHARACTERS: Final = 128
+
+F = TypeVar("F", bound=Callable[..., Any])
+Lifespan = Callable[["Server"], AbstractAsyncContextManager[Any]]
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """Bounds on what a server takes from its clients and spends on them.
+
+    Attributes:
+        max_message_bytes: Longest message accepted. A longer one is refused, by its id if that
+            can be read, and the conversation goes on.
+        worker_threads: How many plain functions run at the same time; more wait their turn.
+        page_size: How many features a page of a list holds; `None` for all of them.
+    """
+
+    max_message_bytes: int = DEFAULT_MAX_LINE_BYTES
+    worker_threads: int = DEFAULT_WORKER_THREADS
+    page_size: int | None = None
+
+
+class Server:
+    """An MCP server: register functions with its decorators, then `run` it.
+
+    >>> server = Server("adder", version="1.0.0")
+    >>> @server.tool
+    ... def add(a: int, b: int) -> int:
+    ...     "Add two numbers."
+    ...     return a + b
+
+    Type hints are the schema and the docstring is the description. Plain functions run in worker
+    threads, `async def` ones on the event loop. One server may serve many clients at once, in every
+    revision of the protocol.
+
+    Args:
+        name: Its name, for programs; or an `Implementation` that says more about it.
+        version: Its version.
+        title: Its name, for people.
+        instructions: How to use it, for the model.
+        lifespan: An async context manager around the time in which the server serves; what it
+            yields is `Context.lifespan`.
+        revisions: The protocol revisions it serves; all of them unless narrowed.
+        limits: Bounds on what it takes and spends.
+    """
+
+    def __init__(
+        self,
+        name: str | Implementation,
+        *,
+        version: str = "0.0.0",
+        title: str | None = None,
+        instructions: str | None = None,
+        lifespan: Lifespan | None = None,
+        revisions: Sequence[str] = REVISIONS,
+        limits: Limits | None = None,
+    ) -> None:
+        if isinstance(name, str):
+            name = Implementation(name=name, version=version, title=title or UNSET)
+        self.info = name
+        self.limits = limits or Limits()
+        self.lifespan_value: Any = None
+        self._lifespan = lifespan
+        self._serving = 0  # how many `running` blocks are open
+        self._lifespan_turn = asyncio.Lock()
+        self._entered: AbstractAsyncContextManager[Any] | None = None
+        self._threads = WorkerThreads(self.limits.worker_threads)
+        self._description = ServerDescription(
+            self.info,
+            instructions=instructions or UNSET,
+            revisions=revisions,
+            capabilities=self._capabilities,
+        )
+        self._tools: dict[str, ToolFeature] = {}
+        self._resources: dict[str, ResourceFeature] = {}
+        self._templates: dict[str, ResourceFeature] = {}
+        self._prompts: dict[str, PromptFeature] = {}
+        self._completers = Completers(self._threads)
+        size = self.limits.page_size
+        self._tool_list = FeatureList(
+            lambda items, following: ListToolsResult(tools=items, next_cursor=following), size
+        )
+        self._resource_list = FeatureList(
+            lambda items, following: ListResourcesResult(resources=items, next_cursor=following),
+            size,
+        )
+        self._template_list = FeatureList(
+            lambda items, following: ListResourceTemplatesResult(
+                resource_templates=items, next_cursor=following
+            ),
+            size,
+        )
+        self._prompt_list = FeatureList(
+            lambda items, following: ListPromptsResult(prompts=items, next_cursor=following), size
+        )
+        self._handlers: dict[str, Handler] = {
+            TOOLS_CALL: self._call_tool,
+            TOOLS_LIST: self._list_tools,
+            RESOURCES_LIST: self._list_resources,
+            RESOURCES_TEMPLATES_LIST: self._list_templates,
+            RESOURCES_READ: self._read_resource,
+            PROMPTS_LIST: self._list_prompts,
+            PROMPTS_GET: self._get_prompt,
+            COMPLETION_COMPLETE: self._complete,
+        }
+
+    @property
+    def instructions(self) -> str | None:
+        """How to use the server, for the model."""
+        text = self._description.instructions
+        return None if text is UNSET else text
+
+    # --- registering
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+    @overload
+    def tool(
+        self,
+        name: str | None = None,
+        /,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: ToolAnnotations | None = None,
+        timeout: float | None = None,
+        thread: bool = True,
+        meta: dict[str, Any] | None = None,
+    ) -> Callable[[F], F]: ...
+    @overload
+    def tool(
+        self,
+        *,
+        name: str,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: ToolAnnotations | None = None,
+        timeout: float | None = None,
+        thread: bool = True,
+        meta: dict[str, Any] | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def tool(
+        self,
+        function: F | str | None = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: ToolAnnotations | None = None,
+        timeout: float | None = None,
+        thread: bool = True,
+        meta: dict[str, Any] | None = None,
+    ) -> F | Callable[[F], F]:
+        """Register a function as a tool; used as a decorator, bare or called.
+
+        Args:
+            function: The function; or the tool's name, unless that is the function's own.
+            name: The tool's name, in another place.
+            title: Its name, for people.
+            description: What it does, for the model; by default the function's docstring.
+            annotations: Hints about what it does.
+            timeout: Seconds after which a call is stopped; the model is told.
+            thread: Run a plain function in a worker thread. With `False` it runs on the event
+                loop, which is quicker for a tiny one and stops the server for a slow one.
+            meta: More about it, under reverse-DNS keys.
+
+        Raises:
+            TypeError: A parameter of the function cannot be an argument.
+            ValueError: There is a tool of that name already, or the name is not allowed.
+
+        Spec: server/tools#tool
+        """
+        frame = sys._getframe(1)  # noqa: SLF001 - annotations may name the caller's local classes
+        chosen = function if isinstance(function, str) else name
+
+        def register(function: F) -> F:
+            parameters = Parameters(function, Context, frame)
+            output = ToolOutput(parameters.return_type)
+            definition = Tool(
+                name=chosen or _name_of(function),
+                title=title or UNSET,
+                description=description or parameters.description or UNSET,
+                input_schema=parameters.schema,
+                output_schema=UNSET if output.schema is None else output.schema,
+                annotations=annotations or UNSET,
+                meta=meta or UNSET,
+            )
+            _check_tool_name(definition.name)
+            runner = Function(parameters, self._threads if thread else None, timeout)
+            _add(self._tools, definition.name, ToolFeature(definition, runner, output), "tool")
+            self._changed(self._tool_list)
+            return function
+
+        return register(function) if callable(function) else register
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        thread: bool = True,
+        meta: dict[str, Any] | None = None,
+    ) -> Callable[[F], F]:
+        """Register a function as a resource, or as a template for many; used as a decorator.
+
+        Args:
+            uri: Where it is read, compared as it is written. With variables, as in
+                `kite://articles/{slug}`, it is a template, and the function takes parameters of
+                the same names; `{+path}` and `{path*}` match slashes too.
+            name: Its name; by default the function's.
+            title: Its name, for people.
+            description: What it is, for the model; by default the function's docstring.
+            mime_type: The type of what is returned; by default `text/plain` for text,
+                `application/octet-stream` for bytes and `application/json` for anything else.
+            thread: Run a plain function in a worker thread rather than on the event loop.
+            meta: More about it, under reverse-DNS keys.
+
+        Raises:
+            TypeError: The function's parameters are not the variables of the URI.
+            ValueError: The URI is taken, or uses an expression that is not supported.
+
+        Spec: server/resources
+        """
+        if not isinstance(uri, str):
+            raise TypeError("a resource needs its URI: @server.resource(\"kite://articles\")")
+        frame = sys._getframe(1)  # noqa: SLF001 - annotations may name the caller's local classes
+
+        def register(function: F) -> F:
+            parameters = Parameters(function, Context, frame)
+            about: dict[str, Any] = {
+                "name": name or _name_of(function),
+                "title": title or UNSET,
+                "description": description or parameters.description or UNSET,
+                "mime_type": mime_type or UNSET,
+                "meta": meta or UNSET,
+            }
+            runner = Function(parameters, self._threads if thread else None)
+            if "{" in uri:
+                template = ResourceTemplate(uri_template=uri, **about)
+                feature = ResourceFeature(template, runner, mime_type)
+                _add(self._templates, uri, feature, "resource template")
+            else:
+                feature = ResourceFeature(Resource(uri=uri, **about), runner, mime_type)
+                _add(self._resources, uri, feature, "resource")
+            self._changed(self._resource_list, self._template_list)
+            return function
+
+        return register
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+    @overload
+    def prompt(
+        self,
+        name: str | None = None,
+        /,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        thread: bool = True,
+        meta: dict[str, Any] | None = None,
+    ) -> Callable[[F], F]: ...
+    @overload
+    def prompt(
+        self,
+        *,
+        name: str,
+        title: str | None = None,
+        description: str | None = None,
+        thread: bool = True,
+        meta: dict[str, Any] | None = None,
+    ) -> Callable[[F], F]: ...
+
+    def prompt(
+        self,
+        function: F | str | None = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        thread: bool = True,
+        meta: dict[str, Any] | None = None,
+    ) -> F | Callable[[F], F]:
+        """Register a function as a prompt; used as a decorator, bare or called.
+
+        It returns text, a content block, a `PromptMessage`, or a list of these.
+
+        Args:
+            function: The function; or the prompt's name, unless that is the function's own.
+            name: The prompt's name, in another place.
+            title: Its name, for people.
+            description: What it is for; by default the function's docstring.
+            thread: Run a plain function in a worker thread rather than on the event loop.
+            meta: More about it, under reverse-DNS keys.
+
+        Raises:
+            TypeError: A parameter of the function cannot be an argument.
+            ValueError: There is a prompt of that name already.
+
+        Spec: server/prompts
+        """
+        frame = sys._getframe(1)  # noqa: SLF001 - annotations may name the caller's local classes
+        chosen = function if isinstance(function, str) else name
+
+        def register(function: F) -> F:
+            parameters = Parameters(function, Context, frame)
+            arguments = prompt_arguments(parameters)
+            definition = Prompt(
+                name=chosen or _name_of(function),
+                title=title or UNSET,
+                description=description or parameters.description or UNSET,
+                arguments=arguments or UNSET,
+                meta=meta or UNSET,
+            )
+            runner = Function(parameters, self._threads if thread else None)
+            _add(self._prompts, definition.name, PromptFeature(definition, runner), "prompt")
+            self._changed(self._prompt_list)
+            return function
+
+        return register(function) if callable(function) else register
+
+    @overload
+    def completion(self, function: F, /) -> F: ...
+    @overload
+    def completion(
+        self, feature: str | None = None, argument: str | None = None, /
+    ) -> Callable[[F], F]: ...
+
+    def completion(
+        self, feature: F | str | None = None, argument: str | None = None, /
+    ) -> F | Callable[[F], F]:
+        """Register a function that completes an argument while it is typed; used as a decorator.
+
+        With a feature and an argument the function is called with the text typed so far and,
+        if it takes a second parameter, with the arguments known already; it returns the values
+        that would fit, the best first. Without, it is asked for every argument that has no
+        function of its own, and called with the reference, the argument and the context of the
+        request.
+
+        Args:
+            feature: Name of a prompt, or URI of a resource template.
+            argument: Name of its argument, or of its variable.
+
+        Raises:
+            ValueError: It has a completion function already.
+
+        Spec: server/utilities/completion
+        """
+
+        def register(function: F) -> F:
+            name = feature if isinstance(feature, str) else None
+            self._completers.add(function, name, argument)
+            self._changed()
+            return function
+
+        return register(feature) if callable(feature) else register
+
+    def _changed(self, *lists: FeatureList) -> None:
+        self._description.changed()
+        for features in lists:
+            features.changed()
+
+    def _capabilities(self) -> ServerCapabilities:
+        return ServerCapabilities(
+            tools=ToolsCapability() if self._tools else UNSET,
+            resources=ResourcesCapability() if self._resources or self._templates else UNSET,
+            prompts=PromptsCapability() if self._prompts else UNSET,
+            completions={} if self._completers else UNSET,
+            logging={},
+        )
+
+    # --- serving
+
+    def run(
+        self,
+        transport: Literal["stdio", "tcp", "unix"] = "stdio",
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8765,
+        path: str | None = None,
+    ) -> None:
+        """Serve until the host is gone or the process is told to stop; does not return before.
+
+        Over stdio, standard output belongs to the protocol from here on: whatever is printed goes
+        to standard error instead. When the host closes the input, the process ends within a second
+        even if a tool is still running. SIGTERM and Ctrl+C end it cleanly.
+
+        Args:
+            transport: `stdio`, or the same framing over a socket: `tcp` or `unix`.
+            host: Where to listen, for `tcp`.
+            port: Where to listen, for `tcp`.
+            path: The socket, for `unix`.
+
+        Raises:
+            TransportError: The streams are closed, or the address is taken.
+            ValueError: There is no such transport, or its `path` is missing.
+        """
+        # Only a program that serves needs this; one that is imported does not.
+        from wigwag.server import process  # noqa: PLC0415
+
+        if transport == "stdio":
+            process.run_stdio(self)
+        elif transport == "tcp":
+            process.run_tcp(self, host, port)
+        elif transport == "unix" and path is not None:
+            process.run_unix(self, path)
+        elif transport == "unix":
+            raise ValueError('run("unix") needs the path of the socket')
+        else:
+            raise ValueError(f"there is no transport {transport!r}: use stdio, tcp or unix")
+
+    async def serve(self, connection: Connection) -> None:
+        """Serve one connection until it ends.
+
+        Args:
+            connection: A connection that nobody has started yet.
+        """
+        async with self.running():
+            served = self.start(connection)
+            try:
+                await served.wait_closed()
+            finally:
+                await served.aclose()
+
+    def start(self, connection: Connection) -> ServerConnection:
+        """Begin to serve a connection, within `running`, and return what serves it."""
+        return ServerConnection(connection, ServerProtocol(self._description), self._handle)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep the server's lifespan open; it is entered once, however many blocks are open."""
+        async with self._lifespan_turn:
+            if self._serving == 0 and self._lifespan is not None:
+                entered = self._lifespan(self)
+                self.lifespan_value = await entered.__aenter__()
+                self._entered = entered
+            self._serving += 1
+        try:
+            yield
+        finally:
+            async with self._lifespan_turn:
+                self._serving -= 1
+                if self._serving == 0 and self._entered is not None:
+                    entered, self._entered = self._entered, None
+                    await entered.__aexit__(None, None, None)
+
+    def _handle(
+        self, request: RequestReceived, connection: ServerConnection
+    ) -> Outcome | Coroutine[Any, Any, Outcome]:
+        return self._handlers[request.method](request, connection)
+
+    # --- handlers
+
+    def _call_tool(
+        self, request: RequestReceived, connection: ServerConnection
+    ) -> Coroutine[Any, Any, Outcome]:
+        tool = self._tools.get(request.params.name)
+        if tool is None:
+            raise _unknown("tool", request.params.name, self._tools)
+        return tool.call(request, lambda: Context(self, request, connection))
+
+    def _list_tools(self, request: RequestReceived, connection: ServerConnection) -> bytes:
+        return self._tool_list.page(
+            self._tools, request.params.cursor, request.revision
+        )
+
+    def _list_resources(self, request: RequestReceived, connection: ServerConnection) -> bytes:
+        return self._resource_list.page(
+            self._resources, request.params.cursor, request.revision
+        )
+
+    def _list_templates(self, request: RequestReceived, connection: ServerConnection) -> bytes:
+        return self._template_list.page(
+            self._templates, request.params.cursor, request.revision
+        )
+
+    def _list_prompts(self, request: RequestReceived, connection: ServerConnection) -> bytes:
+        return self._prompt_list.page(
+            self._prompts, request.params.cursor, request.revision
+        )
+
+    async def _read_resource(
+        self, request: RequestReceived, connection: ServerConnection
+    ) -> ReadResourceResult:
+        return await self.read_resource(request.params.uri, Context(self, request, connection))
+
+    async def read_resource(self, uri: str, context: Context) -> ReadResourceResult:
+        """Read a resource of this server on behalf of a request.
+
+        Raises:
+            RequestFailed: There is no such resource.
+        """
+        feature = self._resources.get(uri)
+        if feature is not None:
+            return await feature.read(uri, {}, lambda: context)
+        for feature in self._templates.values():
+            assert feature.template is not None
+            values = feature.template.match(uri)
+            if values is not None:
+                return await feature.read(uri, values, lambda: context)
+        raise RequestFailed(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+
+    async def _get_prompt(
+        self, request: RequestReceived, connection: ServerConnection
+    ) -> Outcome:
+        prompt = self._prompts.get(request.params.name)
+        if prompt is None:
+            raise _unknown("prompt", request.params.name, self._prompts)
+        arguments = request.params.arguments
+        return await prompt.get(
+            {} if arguments is UNSET else arguments, lambda: Context(self, request, connection)
+        )
+
+    async def _complete(
+        self, request: RequestReceived, connection: ServerConnection
+    ) -> Outcome:
+        return await self._completers.complete(request.params)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    name: str | None = getattr(function, "__name__", None)
+    if name is None or name == "<lambda>":
+        raise ValueError("the function has no name of its own: give it one with `name`")
+    return name
+
+
+def _check_tool_name(name: str) -> None:
+    """Refuse names that hosts do not take. Spec: server/tools#tool-names."""
+    allowed = all(char.isascii() and (char.isalnum() or char in "_-.") for char in name)
+    if not (allowed and 1 <= len(name) <= MAX_TOOL_NAME_CHARACTERS):
+        raise ValueError(
+            f"the tool name {name!r} is not allowed: 1 to {MAX_TOOL_NAME_CHARACTERS} ASCII "
+            "letters, digits, `_`, `-` and `.`"
+        )
+
+
+def _add(features: dict[str, Any], key: str, feature: Any, kind: str) -> None:
+    if key in features:
+        raise ValueError(f"there is a {kind} {key!r} already")
+    features[key] = feature
+
+
+def _unknown(kind: str, name: str, known: dict[str, Any]) -> RequestFailed:
+    """Return the error for a name that is not registered, with the nearest that is."""
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return RequestFailed(INVALID_PARAMS, f"Unknown {kind}: {name!r}{hint}")

@@ -1,0 +1,290 @@
+"""A function's parameters as JSON: what its arguments look like, and how they are read.
+
+The parameters become one msgspec type, so that arguments go straight from bytes to values. Only
+when that fails are they looked at one by one, to accept what models write by mistake where it has
+one meaning, and to say in a sentence what is wrong with the rest.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from wigwag.jsonrpc.codec import UNDECODABLE
+from wigwag.server.docstrings import describe
+from wigwag.server.plain_schema import decode_hook, schema_of
+
+Kind = inspect.Parameter
+
+
+class ArgumentsRefused(Exception):  # noqa: N818 - a participle, as all our conditions
+    """The arguments are not what the function takes; the text says how, for a model to read."""
+
+
+class Parameters:
+    """The parameters of a function that come from the peer.
+
+    Args:
+        function: The function.
+        context_type: The type of the parameter, if there is one, that is not an argument.
+        frame: Where the function was defined, for annotations that are text.
+
+    Raises:
+        TypeError: A parameter cannot be an argument; the text names it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        context_type: type,
+        frame: types.FrameType | None = None,
+    ) -> None:
+        self.function = function
+        self.description, descriptions = describe(function)
+        hints = _type_hints(function, frame)
+        self.return_type: Any = hints.get("return", UNSET)
+        self.context: str | None = None
+        self._positional: list[str] = []
+        self._keyword: list[str] = []
+        self.types: dict[str, Any] = {}
+        self.defaults: dict[str, Any] = {}
+        for parameter in inspect.signature(function).parameters.values():
+            self._add(parameter, hints, context_type)
+        self.descriptions = {name: descriptions.get(name, "") for name in self.types}
+        self._struct = self._make_struct()
+        self._decode = msgspec.json.Decoder(self._struct, dec_hook=decode_hook).decode
+        self._is_plain = self.context is None and not self._keyword
+        self.schema = self._make_schema()
+
+    # --- reading
+
+    def read(self, arguments: Raw | bytes | UnsetType) -> Any:
+        """Read arguments, which must be a JSON object or absent.
+
+        Returns:
+            What `call` takes.
+
+        Raises:
+            ArgumentsRefused: They are not what the function takes.
+        """
+        data = b"{}" if arguments is UNSET else arguments
+        try:
+            return self._decode(data)
+        except UNDECODABLE:
+            return self._read_one_by_one(data)
+
+    def call(self, arguments: Any, context: Any) -> Any:
+        """Call the function with arguments that `read` has returned."""
+        if self._is_plain:
+            return self.function(*msgspec.structs.astuple(arguments))
+        positional = [
+            context if name == self.context else getattr(arguments, name)
+            for name in self._positional
+        ]
+        keyword = {
+            name: context if name == self.context else getattr(arguments, name)
+            for name in self._keyword
+        }
+        return self.function(*positional, **keyword)
+
+    def convert(self, values: Mapping[str, str]) -> Any:
+        """Read arguments that are text, such as those of a prompt or of a URI template.
+
+        Raises:
+            ArgumentsRefused: They are not what the function takes.
+        """
+        try:
+            return msgspec.convert(values, self._struct, strict=False, dec_hook=decode_hook)
+        except (msgspec.ValidationError, ValueError):
+            encoded = {name: Raw(msgspec.json.encode(value)) for name, value in values.items()}
+            return self._build(encoded, strict=False)
+
+    def _read_one_by_one(self, data: Raw | bytes) -> Any:
+        try:
+            members = msgspec.json.decode(data, type=dict[str, Raw] | None) or {}
+        except UNDECODABLE as error:
+            raise ArgumentsRefused(f"the arguments must be a JSON object: {error}") from None
+        return self._build(members, strict=True)
+
+    def _build(self, members: Mapping[str, Raw], *, strict: bool) -> Any:
+        problems = [self._unexpected(name) for name in members if name not in self.types]
+        values: dict[str, Any] = {}
+        for name, kind in self.types.items():
+            if name not in members:
+                if name not in self.defaults:
+                    problems.append(f"`{name}` is missing")
+                continue
+            try:
+                values[name] = _decode_leniently(bytes(members[name]), kind, strict=strict)
+            except UNDECODABLE as error:
+                problems.append(f"`{name}`: {_lowered(error)}")
+        if problems:
+            raise ArgumentsRefused("; ".join(problems))
+        return self._struct(**values)
+
+    def _unexpected(self, name: str) -> str:
+        near = difflib.get_close_matches(name, self.types, n=1)
+        if near:
+            return f"`{name}` is not an argument; did you mean `{near[0]}`?"
+        known = ", ".join(f"`{known}`" for known in self.types)
+        return f"`{name}` is not an argument; there are {known or 'none'}"
+
+    # --- making
+
+    def _add(self, parameter: Kind, hints: Mapping[str, Any], context_type: type) -> None:
+        name, kind = parameter.name, parameter.kind
+        if kind in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD):
+            raise TypeError(f"`*{name}` of {self._name} cannot be an argument: give it a name")
+        (self._keyword if kind is Kind.KEYWORD_ONLY else self._positional).append(name)
+        annotation = hints.get(name, Any)
+        if _is_context(annotation, context_type):
+            self.context = name
+            return
+        if parameter.default is not Kind.empty:
+            self.defaults[name] = parameter.default
+            if parameter.default is None and annotation is not Any:
+                annotation = annotation | None if _can_be_united(annotation) else annotation
+        self.types[name] = annotation
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__qualname__", repr(self.function))
+
+    def _make_struct(self) -> type[msgspec.Struct]:
+        fields: list[Any] = []
+        for name, kind in self.types.items():
+            if name not in self.defaults:
+                fields.append((name, kind))
+            else:
+                # The very object, as Python would pass it; msgspec would copy or refuse it.
+                default = self.defaults[name]
+                fields.append((name, kind, msgspec.field(default_factory=lambda v=default: v)))
+        try:
+            struct = msgspec.defstruct(
+                "Arguments", fields, kw_only=True, forbid_unknown_fields=True, frozen=True
+            )
+            msgspec.json.Decoder(struct, dec_hook=decode_hook)
+        except TypeError as error:
+            raise TypeError(f"{self._fault() or self._name}: {error}") from None
+        return struct
+
+    def _fault(self) -> str | None:
+        """Name the parameter whose type cannot be read from JSON."""
+        for name, kind in self.types.items():
+            try:
+                msgspec.json.Decoder(kind, dec_hook=decode_hook)
+            except TypeError:
+                return f"parameter `{name}` of {self._name}"
+        return None
+
+    def _make_schema(self) -> dict[str, Any]:
+        if not self.types:
+            return {"type": "object", "additionalProperties": False}
+        schema: dict[str, Any] = {"type": "object", "properties": {}}
+        properties = schema["properties"]
+        definitions: dict[str, Any] = {}
+        for name, kind in self.types.items():
+            try:
+                described = schema_of(kind)
+            except TypeError as error:
+                raise TypeError(f"parameter `{name}` of {self._name}: {error}") from None
+            definitions |= described.pop("$defs", {})
+            if self.descriptions[name]:
+                described.setdefault("description", self.descriptions[name])
+            if name in self.defaults:
+                _add_default(described, self.defaults[name])
+            properties[name] = described
+        required = [name for name in self.types if name not in self.defaults]
+        if required:
+            schema["required"] = required
+        schema["additionalProperties"] = False
+        if definitions:
+            schema["$defs"] = definitions
+        return schema
+
+
+def _type_hints(function: Callable[..., Any], frame: types.FrameType | None) -> dict[str, Any]:
+    target: Any = function
+    if not isinstance(function, types.FunctionType | types.MethodType | partial):
+        target = type(function).__call__
+    target = target.func if isinstance(target, partial) else target
+    try:
+        return typing.get_type_hints(target, include_extras=True)
+    except NameError as error:
+        if frame is not None:
+            # Annotations that are text may name a class that is local to where they stand.
+            names = {**frame.f_locals, **getattr(inspect.unwrap(target), "__globals__", {})}
+            try:
+                return typing.get_type_hints(target, names, include_extras=True)
+            except NameError as still:
+                error = still
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"an annotation of {name} cannot be understood: {error}") from None
+
+
+def _is_context(annotation: Any, context_type: type) -> bool:
+    if isinstance(annotation, type):
+        return issubclass(annotation, context_type)
+    return any(_is_context(part, context_type) for part in typing.get_args(annotation))
+
+
+def _can_be_united(annotation: Any) -> bool:
+    return not isinstance(annotation, str)
+
+
+def _accepts_text(kind: Any) -> bool:
+    """Tell whether a JSON string may be meant as one: then it is never looked into."""
+    try:
+        msgspec.convert("[]", kind)
+    except (msgspec.ValidationError, TypeError):
+        return False
+    return True
+
+
+def _decode_leniently(data: bytes, kind: Any, *, strict: bool) -> Any:
+    """Decode one argument; where it does not fit, try the one other thing it can mean."""
+    try:
+        return msgspec.json.decode(data, type=kind, strict=strict, dec_hook=decode_hook)
+    except msgspec.ValidationError:
+        other = _other_reading(data, kind)
+        if other is UNSET:
+            raise
+        return other
+
+
+def _other_reading(data: bytes, kind: Any) -> Any:
+    """Read a value that does not fit its type in the one other way it can be meant, if any."""
+    if data[:1] != b'"':
+        # Numbers alone: 3.0 is an integer in JSON Schema, and models write it.
+        text, strict = data, False
+    elif _accepts_text(kind):
+        # A type that takes strings is never looked into: text that looks like JSON stays text.
+        return UNSET
+    else:
+        # A model wrote the value as JSON, in a string.
+        text, strict = msgspec.json.decode(data, type=str).encode(), True
+    try:
+        return msgspec.json.decode(text, type=kind, strict=strict, dec_hook=decode_hook)
+    except UNDECODABLE:
+        return UNSET
+
+
+def _lowered(error: BaseException) -> str:
+    text = str(error).replace(" - at `$", " at `").replace("`$`", "the value")
+    return text[:1].lower() + text[1:]
+
+
+def _add_default(schema: dict[str, Any], default: Any) -> None:
+    try:
+        value = msgspec.to_builtins(default)
+    except (TypeError, NotImplementedError):
+        return  # has no form in JSON; the parameter is optional all the same
+    schema.setdefault("default", value)
