@@ -131,4 +131,4 @@ def _stripped(line: bytes | LineTooLong) -> bytes | LineTooLong:
     if line[-1:] == b"\r":
         line = line[:-1]
     # A line of JSON starts with a bracket; anything else may be blank.
-    return line if line[:1] in (b"{", b"[") else line.strip(b" \t\r")
+    return line if line[:1] in (b"{", b"[") or line.strip() else b""

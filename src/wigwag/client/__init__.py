@@ -1,0 +1,1 @@
+"""The public `Client`, what it can connect to, and how it answers a server's questions."""

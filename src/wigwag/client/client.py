@@ -1,0 +1,823 @@
+"""The public `Client`: connects to any server of any era and speaks its revision.
+
+Spec: client
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, Self, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from wigwag._version import __version__
+from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
+from wigwag.client.listening import Changes, is_worth_retrying
+from wigwag.client.questions import AnswerElicitation, Answers, AnswerSampling, Roots
+from wigwag.client.targets import opener_for
+from wigwag.errors import (
+    ConnectionClosed,
+    InvalidResult,
+    LocalProtocolError,
+    RemoteProtocolError,
+    ServerStartFailed,
+)
+from wigwag.jsonrpc.codec import encode_value
+from wigwag.jsonrpc.inflight import OutgoingRequest
+from wigwag.protocol.client import ClientDescription, ClientProtocol
+from wigwag.protocol.events import Connected, NotificationReceived, RequestReceived
+from wigwag.runtime.client_connection import ClientConnection, OnProgress
+from wigwag.schema import (
+    COMPLETION_COMPLETE,
+    LEGACY_REVISIONS,
+    LOG_LEVEL_KEY,
+    LOGGING_SET_LEVEL,
+    MODERN_REVISIONS,
+    NOTIFICATIONS_MESSAGE,
+    NOTIFICATIONS_ROOTS_LIST_CHANGED,
+    PING,
+    PROMPTS_GET,
+    PROMPTS_LIST,
+    RESOURCES_LIST,
+    RESOURCES_READ,
+    RESOURCES_SUBSCRIBE,
+    RESOURCES_TEMPLATES_LIST,
+    RESOURCES_UNSUBSCRIBE,
+    RESULT_INPUT_REQUIRED,
+    REVISIONS,
+    SERVER_DISCOVER,
+    SUBSCRIPTIONS_LISTEN,
+    TASKS_CANCEL,
+    TASKS_GET,
+    TASKS_LIST,
+    TASKS_RESULT,
+    TOOLS_CALL,
+    TOOLS_LIST,
+    CallToolRequestParams,
+    CallToolResult,
+    CancelTaskRequestParams,
+    CancelTaskResult,
+    ClientCapabilities,
+    CompleteRequestParams,
+    CompleteResult,
+    CompletionArgument,
+    CompletionContext,
+    CreateTaskResult,
+    DiscoverResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    GetTaskPayloadRequestParams,
+    GetTaskRequestParams,
+    GetTaskResult,
+    Implementation,
+    InputRequiredResult,
+    InputResponseRequestParams,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListTasksResult,
+    ListToolsResult,
+    LoggingLevel,
+    LoggingMessageNotificationParams,
+    PaginatedRequestParams,
+    PromptReference,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    ResourceTemplateReference,
+    ServerCapabilities,
+    SetLevelRequestParams,
+    SubscribeRequestParams,
+    SubscriptionFilter,
+    SubscriptionsListenRequestParams,
+    TaskMetadata,
+    Tool,
+    UnsubscribeRequestParams,
+    decode_result,
+)
+from wigwag.transports.stdio_client import OnStderr
+
+_logger = logging.getLogger("wigwag.client")
+
+R = TypeVar("R")
+
+OnLog = Callable[[LoggingMessageNotificationParams], None]
+OnNotification = Callable[[str, Any], None]
+
+# A server that goes on asking is broken, or means to keep us busy.
+MAX_INPUT_ROUNDS: Final = 16
+# A list of more pages than this never ends.
+MAX_PAGES: Final = 10_000
+
+# Asking these twice does no more than asking once, so a lost answer can be asked for again.
+_REPEATABLE: Final = frozenset(
+    {
+        SERVER_DISCOVER,
+        TOOLS_LIST,
+        RESOURCES_LIST,
+        RESOURCES_TEMPLATES_LIST,
+        RESOURCES_READ,
+        RESOURCES_SUBSCRIBE,
+        RESOURCES_UNSUBSCRIBE,
+        PROMPTS_LIST,
+        PROMPTS_GET,
+        COMPLETION_COMPLETE,
+        LOGGING_SET_LEVEL,
+        PING,
+    }
+)
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """How long a client waits, in seconds.
+
+    Attributes:
+        request: For an answer, or for the next sign of progress; overridable for each request.
+        ceiling: For an answer in any case, whatever the progress.
+        connect: For the whole of connecting, the start of a process included.
+        probe: For the answer to the question which era a server is of; who is silent counts as
+            legacy.
+    """
+
+    request: float = 60.0
+    ceiling: float = 1800.0
+    connect: float = 60.0
+    probe: float = 5.0
+
+
+class Client:
+    """A client of one MCP server, of whatever era.
+
+    Use it as `async with Client(target) as client:`, or call `connect` and `close`, from whatever
+    tasks, as often as you like. All methods that ask the server raise the same few exceptions:
+
+    - `RequestFailed`: it answered with an error.
+    - `RequestTimedOut`: it did not answer in time.
+    - `ConnectionClosed`: it has gone, or was never there.
+    - `RemoteProtocolError`: what it answered makes no sense.
+    - `LocalProtocolError`: it cannot be asked this; nothing was sent.
+
+    Args:
+        target: A `Server` in this process; a command as a list; `StdioServerParameters`; the path
+            of a Python file; `tcp://host:port` or `unix:path`; or a function that opens a
+            `Connection`.
+        mode: `auto` finds out what the server speaks; `legacy`, `modern` or a revision insists.
+        info: What the client calls itself.
+        env: Variables for a server process, laid over a safe part of this process's environment.
+        cwd: The folder a server process starts in.
+        on_stderr: Called with each line of a server process's standard error; by default the lines
+            go to this process's standard error.
+        sampling: Asks the model for the server, given `CreateMessageRequestParams`.
+        elicitation: Asks the user for the server, given `ElicitRequestFormParams` or, if
+            `capabilities` declares it, `ElicitRequestURLParams`.
+        roots: The folders the client works in, or a function that returns them.
+        capabilities: What the client declares beyond what these imply.
+        on_log: Called with each log message of the server.
+        on_notification: Called with method and params of each notification.
+        timeouts: How long it waits.
+        restart: When the server has died, start it anew for the next request, and ask again what
+            can safely be asked twice. A tool is called again only if it is annotated as read-only
+            or idempotent.
+        max_message_bytes: Longest message accepted from the server.
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a keyword of its own, and most are never given
+        self,
+        target: Any,
+        *,
+        mode: str = "auto",
+        info: Implementation | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        on_stderr: OnStderr | None = None,
+        sampling: AnswerSampling | None = None,
+        elicitation: AnswerElicitation | None = None,
+        roots: Roots | Callable[[], Roots] | None = None,
+        capabilities: ClientCapabilities | None = None,
+        on_log: OnLog | None = None,
+        on_notification: OnNotification | None = None,
+        timeouts: Timeouts | None = None,
+        restart: bool = False,
+        max_message_bytes: int = DEFAULT_MAX_LINE_BYTES,
+    ) -> None:
+        self._opener = opener_for(
+            target,
+            env=env,
+            cwd=cwd,
+            on_stderr=on_stderr,
+            max_message_bytes=max_message_bytes,
+        )
+        self._answers = Answers(
+            sampling=sampling, elicitation=elicitation, roots=roots, capabilities=capabilities
+        )
+        self._description = ClientDescription(
+            info=info or Implementation(name="wigwag", version=__version__),
+            capabilities=self._answers.capabilities,
+            revisions=_revisions_of(mode),
+        )
+        self._on_log = on_log
+        self._on_notification = on_notification
+        self._timeouts = timeouts or Timeouts()
+        self._restart = restart
+        self._live: ClientConnection | None = None
+        self._connected: Connected | None = None
+        self._opening: asyncio.Task[ClientConnection] | None = None
+        self._is_wanted = False  # between `connect` and `close`
+        self._is_legacy = False  # known from an earlier connection
+        self._repeatable_tools: set[str] = set()
+        self._log_level: LoggingLevel | None = None
+        self._listeners: set[Changes] = set()
+
+    # --- connecting
+
+    async def connect(self) -> Self:
+        """Open the connection and find out what the server speaks; does nothing when it is open.
+
+        Raises:
+            ServerStartFailed: A server process could not be started, or ended at once.
+            ConnectionClosed: The connection ended meanwhile.
+            TransportError: Nobody can be reached there.
+            RemoteProtocolError: There is no revision that both speak.
+            RequestFailed: The server refused.
+        """
+        self._is_wanted = True
+        await self._connection(reopen=True)
+        return self
+
+    async def close(self) -> None:
+        """Close the connection; a server process is ended. May be called twice, by any task.
+
+        Requests still under way fail with `ConnectionClosed`.
+        """
+        self._is_wanted = False
+        opening, live = self._opening, self._live
+        self._opening = self._live = None
+        if opening is not None and not opening.done():
+            opening.cancel()
+            await asyncio.wait([opening])
+        if live is not None:
+            await live.aclose()
+
+    async def __aenter__(self) -> Self:
+        """Connect."""
+        return await self.connect()
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close."""
+        await self.close()
+
+    @property
+    def protocol_version(self) -> str:
+        """The revision that is spoken, for example `2026-07-28`."""
+        return self._known.revision
+
+    @property
+    def server_info(self) -> Implementation | None:
+        """What the server calls itself, if it says so. Nobody vouches for it: display only."""
+        info = self._known.server_info
+        return None if info is UNSET else info
+
+    @property
+    def server_capabilities(self) -> ServerCapabilities:
+        """What the server declared that it offers."""
+        return self._known.capabilities
+
+    @property
+    def instructions(self) -> str | None:
+        """What the server wants the model to know."""
+        text = self._known.instructions
+        return None if text is UNSET else text
+
+    @property
+    def _known(self) -> Connected:
+        if self._connected is None:
+            raise LocalProtocolError("not connected: use `async with client:` or `connect()`")
+        return self._connected
+
+    @property
+    def _is_modern(self) -> bool:
+        return self._known.revision in MODERN_REVISIONS
+
+    async def _connection(self, *, reopen: bool = False) -> ClientConnection:
+        """Return the open connection; open it anew if that is wanted."""
+        live = self._live
+        if live is not None and live.is_open:
+            return live
+        if not self._is_wanted:
+            raise LocalProtocolError("not connected: use `async with client:` or `connect()`")
+        if live is not None and not (reopen or self._restart):
+            return live  # dead: it says why
+        if self._opening is None:
+            self._opening = asyncio.get_running_loop().create_task(self._open(live))
+            self._opening.add_done_callback(self._opened)
+        # Whoever is cancelled while waiting does not take the connection from the others.
+        return await asyncio.shield(self._opening)
+
+    def _opened(self, task: asyncio.Task[ClientConnection]) -> None:
+        if self._opening is task:
+            self._opening = None
+        if not task.cancelled():
+            task.exception()  # raised where it is waited for, if anywhere
+
+    async def _open(self, dead: ClientConnection | None) -> ClientConnection:
+        if dead is not None:
+            await dead.aclose()
+        try:
+            async with asyncio.timeout(self._timeouts.connect):
+                live = await self._open_once(skip_probe=self._is_legacy)
+        except TimeoutError:
+            limit = self._timeouts.connect
+            raise ServerStartFailed(
+                f"{self._opener.name} was not ready within {limit:g} s"
+            ) from None
+        self._live = live
+        if self._log_level is not None and not self._is_modern:
+            params = SetLevelRequestParams(level=self._log_level)
+            await live.request(LOGGING_SET_LEVEL, params, idle_timeout=self._timeouts.request)
+        return live
+
+    async def _open_once(self, *, skip_probe: bool) -> ClientConnection:
+        protocol = ClientProtocol(
+            self._description,
+            probe_timeout=self._timeouts.probe,
+            connect_timeout=self._timeouts.connect,
+        )
+        live = ClientConnection(
+            await self._opener.open(),
+            protocol,
+            answer=self._answer,
+            on_notification=self._note,
+        )
+        try:
+            self._connected = await live.connect(skip_probe=skip_probe)
+        except ConnectionClosed as error:
+            await live.aclose()
+            if protocol.is_probing and self._opener.is_process:
+                # Some legacy servers die of a question they do not know.
+                return await self._open_once(skip_probe=True)
+            if self._opener.is_process:
+                raise ServerStartFailed(
+                    f"{error.reason} before it was ready",
+                    exit_code=error.exit_code,
+                    stderr=error.stderr,
+                ) from None
+            raise
+        except BaseException:
+            await live.aclose()
+            raise
+        self._is_legacy = not protocol.is_modern
+        return live
+
+    # --- asking
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | Struct | None = None,
+        *,
+        result_type: type[R] | None = None,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Ask the server anything, also what only an extension knows.
+
+        Args:
+            method: The method.
+            params: What it takes, as plain JSON values or as a type of `wigwag.schema`.
+            result_type: The type to read the result as; by default plain JSON values, with all
+                members that the server sent.
+            timeout: Seconds to wait for an answer or a sign of progress.
+            on_progress: Called with each sign of progress.
+            meta: More members for `_meta`.
+        """
+        raw = await self._ask(
+            method, params, timeout=timeout, on_progress=on_progress, meta=meta
+        )
+        try:
+            return msgspec.json.decode(raw, type=result_type or Any)
+        except msgspec.DecodeError as error:
+            raise InvalidResult(f"the result of {method} is not what was expected: {error}") from None
+
+    async def _ask(
+        self,
+        method: str,
+        params: Any,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - it is the protocol's, with its own rules
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Raw:
+        live = self._live
+        if live is None or not live.is_open:
+            live = await self._connection()
+        more = dict(meta) if meta else None
+        if self._log_level is not None and self._is_modern:
+            more = {LOG_LEVEL_KEY: self._log_level, **(more or {})}
+        timeouts = self._timeouts
+        idle = timeouts.request if timeout is None else timeout
+        ceiling = max(timeouts.ceiling, idle)
+        try:
+            return await live.request(
+                method,
+                params,
+                idle_timeout=idle,
+                ceiling=ceiling,
+                meta=more,
+                on_progress=on_progress,
+            )
+        except ConnectionClosed:
+            if not (self._restart and self._is_wanted and self._is_repeatable(method, params)):
+                raise
+        live = await self._connection()
+        return await live.request(
+            method, params, idle_timeout=idle, ceiling=ceiling, meta=more, on_progress=on_progress
+        )
+
+    def _is_repeatable(self, method: str, params: Any) -> bool:
+        if method == TOOLS_CALL:
+            return params.name in self._repeatable_tools
+        return method in _REPEATABLE
+
+    async def _call(
+        self,
+        method: str,
+        params: Any,
+        result_type: type[R],
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> R:
+        """Ask, answer what the server asks in return, and read the result."""
+        asked = params
+        for _ in range(MAX_INPUT_ROUNDS):
+            raw = await self._ask(
+                method, asked, timeout=timeout, on_progress=on_progress, meta=meta
+            )
+            result = self._read(method, raw)
+            if isinstance(result, result_type):
+                return result
+            if not isinstance(result, InputRequiredResult):
+                kind = getattr(result, "result_type", type(result).__name__)
+                raise InvalidResult(f"{method} was answered with a result of type {kind!r}")
+            asked = await self._retry_params(params, result)
+        raise RemoteProtocolError(
+            f"the server still asks for input after {MAX_INPUT_ROUNDS} rounds of {method}"
+        )
+
+    def _read(self, method: str, raw: Raw) -> Any:
+        try:
+            return decode_result(method, raw)
+        except (msgspec.DecodeError, RecursionError) as error:
+            message = f"the result of {method} is not what the protocol says: {error}"
+            raise InvalidResult(message) from None
+
+    async def _retry_params(
+        self, params: InputResponseRequestParams, result: InputRequiredResult
+    ) -> InputResponseRequestParams:
+        """Answer the server's questions. Spec: basic/utilities/mrtr."""
+        questions, state = result.input_requests, result.request_state
+        if result.result_type != RESULT_INPUT_REQUIRED or (questions is UNSET and state is UNSET):
+            raise InvalidResult("the server asks for input without asking anything")
+        answers: Any = UNSET
+        if questions is not UNSET:
+            answers = await self._answers.answer_all(questions, self.protocol_version)
+        return msgspec.structs.replace(params, input_responses=answers, request_state=state)
+
+    # --- tools
+
+    async def list_tools(self, *, cursor: str | None = None) -> ListToolsResult:
+        """List the server's tools: all of them, or the page of a cursor. Spec: server/tools."""
+        result = await self._list(TOOLS_LIST, ListToolsResult, "tools", cursor)
+        for tool in result.tools:
+            self._remember(tool)
+        return result
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> CallToolResult:
+        """Call a tool. Spec: server/tools#calling-tools.
+
+        A tool that fails does not raise: its result has `is_error`, and its content is for the
+        model to read.
+
+        Args:
+            name: The tool.
+            arguments: What it takes.
+            timeout: Seconds to wait for an answer or a sign of progress.
+            on_progress: Called with each sign of progress.
+            meta: More members for `_meta`.
+        """
+        encoded = UNSET if arguments is None else Raw(_encode_arguments(arguments))
+        params = CallToolRequestParams(name=name, arguments=encoded)
+        return await self._call(
+            TOOLS_CALL, params, CallToolResult, timeout=timeout, on_progress=on_progress, meta=meta
+        )
+
+    def _remember(self, tool: Tool) -> None:
+        hints = tool.annotations
+        if hints is not UNSET and True in (hints.read_only_hint, hints.idempotent_hint):
+            self._repeatable_tools.add(tool.name)
+        else:
+            self._repeatable_tools.discard(tool.name)
+
+    # --- resources
+
+    async def list_resources(self, *, cursor: str | None = None) -> ListResourcesResult:
+        """List the server's resources: all of them, or the page of a cursor."""
+        return await self._list(RESOURCES_LIST, ListResourcesResult, "resources", cursor)
+
+    async def list_resource_templates(
+        self, *, cursor: str | None = None
+    ) -> ListResourceTemplatesResult:
+        """List the server's resource templates: all of them, or the page of a cursor."""
+        return await self._list(
+            RESOURCES_TEMPLATES_LIST, ListResourceTemplatesResult, "resource_templates", cursor
+        )
+
+    async def read_resource(
+        self,
+        uri: str,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ReadResourceResult:
+        """Read a resource. Spec: server/resources#reading-resources."""
+        params = ReadResourceRequestParams(uri=uri)
+        return await self._call(
+            RESOURCES_READ,
+            params,
+            ReadResourceResult,
+            timeout=timeout,
+            on_progress=on_progress,
+            meta=meta,
+        )
+
+    async def subscribe_resource(self, uri: str) -> None:
+        """Ask a legacy server to tell when a resource changes; `listen` serves both eras."""
+        await self._ask(RESOURCES_SUBSCRIBE, SubscribeRequestParams(uri=uri))
+
+    async def unsubscribe_resource(self, uri: str) -> None:
+        """Undo `subscribe_resource`."""
+        await self._ask(RESOURCES_UNSUBSCRIBE, UnsubscribeRequestParams(uri=uri))
+
+    # --- prompts and completion
+
+    async def list_prompts(self, *, cursor: str | None = None) -> ListPromptsResult:
+        """List the server's prompts: all of them, or the page of a cursor."""
+        return await self._list(PROMPTS_LIST, ListPromptsResult, "prompts", cursor)
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> GetPromptResult:
+        """Get a prompt's messages. Spec: server/prompts#getting-a-prompt."""
+        params = GetPromptRequestParams(
+            name=name, arguments=UNSET if arguments is None else dict(arguments)
+        )
+        return await self._call(
+            PROMPTS_GET,
+            params,
+            GetPromptResult,
+            timeout=timeout,
+            on_progress=on_progress,
+            meta=meta,
+        )
+
+    async def complete(
+        self,
+        ref: PromptReference | ResourceTemplateReference,
+        argument: str,
+        value: str,
+        *,
+        context: Mapping[str, str] | None = None,
+    ) -> CompleteResult:
+        """Ask how an argument may go on. Spec: server/utilities/completion.
+
+        Args:
+            ref: The prompt or the resource template.
+            argument: The name of the argument.
+            value: What has been typed so far.
+            context: The arguments that are known already.
+        """
+        params = CompleteRequestParams(
+            ref=ref,
+            argument=CompletionArgument(name=argument, value=value),
+            context=UNSET if context is None else CompletionContext(arguments=dict(context)),
+        )
+        return await self._call(COMPLETION_COMPLETE, params, CompleteResult)
+
+    # --- the session and the server itself
+
+    async def ping(self) -> None:
+        """See whether the server answers, in whichever way its era has for it."""
+        await self._ask(SERVER_DISCOVER if self._is_modern else PING, None)
+
+    async def discover(self) -> DiscoverResult:
+        """Ask a modern server anew what it is and can do. Spec: server/discover."""
+        return await self._call(SERVER_DISCOVER, None, DiscoverResult)
+
+    async def set_logging_level(self, level: LoggingLevel) -> None:
+        """Ask for log messages of this level and above, from now on.
+
+        A legacy server is told once; a modern one with every request.
+        """
+        if not self._is_modern:
+            await self._ask(LOGGING_SET_LEVEL, SetLevelRequestParams(level=level))
+        self._log_level = level
+
+    async def notify(self, method: str, params: Struct | None = None) -> None:
+        """Send the server a notification."""
+        live = await self._connection()
+        live.notify(method, params)
+
+    async def send_roots_list_changed(self) -> None:
+        """Tell a legacy server that the roots have changed; a modern one asks when it needs them."""
+        if not self._is_modern:
+            await self.notify(NOTIFICATIONS_ROOTS_LIST_CHANGED)
+
+    @asynccontextmanager
+    async def listen(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resources: bool = False,
+        uris: Sequence[str] = (),
+    ) -> AsyncIterator[Changes]:
+        """Listen for changes, in whichever way the server's era has for it.
+
+        With `restart`, a server that was started anew is listened to anew; assume then that you
+        missed something.
+
+        Args:
+            tools: Changes of the list of tools.
+            prompts: Changes of the list of prompts.
+            resources: Changes of the list of resources.
+            uris: Changes of these resources.
+        """
+        changes = Changes(
+            SubscriptionFilter(
+                tools_list_changed=tools or UNSET,
+                prompts_list_changed=prompts or UNSET,
+                resources_list_changed=resources or UNSET,
+                resource_subscriptions=list(uris) or UNSET,
+            )
+        )
+        self._listeners.add(changes)
+        listening: asyncio.Task[None] | None = None
+        try:
+            if self._is_modern:
+                task = asyncio.get_running_loop().create_task(self._keep_listening(changes))
+                listening = task
+                await asyncio.wait_for(changes.acknowledged.wait(), self._timeouts.request)
+                if changes.failure is not None:
+                    raise changes.failure
+            else:
+                for uri in uris:
+                    await self.subscribe_resource(uri)
+            yield changes
+        finally:
+            self._listeners.discard(changes)
+            if listening is not None:
+                listening.cancel()
+            elif self._live is not None and self._live.is_open and not self._is_modern:
+                for uri in uris:
+                    await self.unsubscribe_resource(uri)
+
+    async def _keep_listening(self, changes: Changes) -> None:
+        params = SubscriptionsListenRequestParams(notifications=changes.wanted)
+
+        def note_id(request: OutgoingRequest) -> None:
+            changes.subscription_id = request.id
+
+        while True:
+            reason: Exception | None = None
+            try:
+                live = await self._connection()
+                await live.request(SUBSCRIPTIONS_LISTEN, params, on_sent=note_id)
+            except Exception as error:  # noqa: BLE001 - raised where the changes are read
+                reason = error
+            if not (self._restart and self._is_wanted and is_worth_retrying(reason)):
+                changes.end(reason)
+                return
+
+    # --- tasks of 2025-11-25
+
+    async def call_tool_as_task(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl: int | None = None,
+    ) -> CreateTaskResult:
+        """Call a tool as a task of revision 2025-11-25, and return at once.
+
+        Args:
+            name: The tool.
+            arguments: What it takes.
+            ttl: Milliseconds for which the server should keep the result.
+        """
+        params = CallToolRequestParams(
+            name=name,
+            arguments=UNSET if arguments is None else Raw(_encode_arguments(arguments)),
+            task=TaskMetadata(ttl=UNSET if ttl is None else ttl),
+        )
+        return await self._call(TOOLS_CALL, params, CreateTaskResult)
+
+    async def get_task(self, task_id: str) -> GetTaskResult:
+        """Ask how far a task of revision 2025-11-25 has come."""
+        return await self._call(TASKS_GET, GetTaskRequestParams(task_id=task_id), GetTaskResult)
+
+    async def get_task_result(self, task_id: str) -> CallToolResult:
+        """Wait for the end of a tool's task of revision 2025-11-25, and return its result."""
+        params = GetTaskPayloadRequestParams(task_id=task_id)
+        raw = await self._ask(TASKS_RESULT, params, timeout=self._timeouts.ceiling)
+        result: CallToolResult = self._read(TOOLS_CALL, raw)
+        return result
+
+    async def list_tasks(self, *, cursor: str | None = None) -> ListTasksResult:
+        """List the tasks of revision 2025-11-25: all of them, or the page of a cursor."""
+        return await self._list(TASKS_LIST, ListTasksResult, "tasks", cursor)
+
+    async def cancel_task(self, task_id: str) -> CancelTaskResult:
+        """Cancel a task of revision 2025-11-25."""
+        params = CancelTaskRequestParams(task_id=task_id)
+        return await self._call(TASKS_CANCEL, params, CancelTaskResult)
+
+    # --- lists
+
+    async def _list(
+        self, method: str, result_type: type[R], member: str, cursor: str | None
+    ) -> R:
+        """Get one page, or all of them as one. Spec: server/utilities/pagination."""
+        if cursor is not None:
+            return await self._call(method, PaginatedRequestParams(cursor=cursor), result_type)
+        page: Any = await self._call(method, PaginatedRequestParams(), result_type)
+        if page.next_cursor is UNSET:
+            result: R = page
+            return result
+        items = list(getattr(page, member))
+        seen: set[str] = set()
+        # Any cursor counts, the empty one too; one that comes back would go on for ever.
+        while page.next_cursor is not UNSET and page.next_cursor not in seen:
+            if len(seen) >= MAX_PAGES:
+                raise RemoteProtocolError(f"{method} has more than {MAX_PAGES} pages")
+            seen.add(page.next_cursor)
+            page = await self._call(
+                method, PaginatedRequestParams(cursor=page.next_cursor), result_type
+            )
+            items += getattr(page, member)
+        if page.next_cursor is not UNSET:
+            _logger.warning(
+                "the server gave the cursor %r twice: %s ends here", page.next_cursor, method
+            )
+        return msgspec.structs.replace(page, **{member: items, "next_cursor": UNSET})
+
+    # --- what the server says of its own accord
+
+    async def _answer(self, request: RequestReceived) -> Struct:
+        return await self._answers.answer(request.method, request.params)
+
+    def _note(self, event: NotificationReceived) -> None:
+        for changes in list(self._listeners):
+            changes.offer(event)
+        if event.method == NOTIFICATIONS_MESSAGE and self._on_log is not None:
+            self._on_log(event.params)
+        if self._on_notification is not None:
+            self._on_notification(event.method, event.params)
+
+
+def _revisions_of(mode: str) -> tuple[str, ...]:
+    match mode:
+        case "auto":
+            return REVISIONS
+        case "modern":
+            return MODERN_REVISIONS
+        case "legacy":
+            return LEGACY_REVISIONS
+        case _ if mode in REVISIONS:
+            return (mode,)
+    known = ", ".join(("auto", "modern", "legacy", *REVISIONS))
+    raise ValueError(f"there is no mode {mode!r}: choose one of {known}")
+
+
+def _encode_arguments(arguments: Mapping[str, Any]) -> bytes:
+    return encode_value(dict(arguments))

@@ -1,0 +1,160 @@
+"""Answers to what servers ask: the user's input, the model, the roots.
+
+In the legacy revisions a server asks by a request of its own, in the modern one inside an
+`InputRequiredResult`; the functions that answer are the same.
+Spec: client, basic/utilities/mrtr
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from wigwag.errors import LocalProtocolError, RemoteProtocolError, RequestFailed
+from wigwag.jsonrpc.codec import encode_value
+from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
+from wigwag.protocol.gates import client_declares, required_client_capability
+from wigwag.schema import (
+    ELICITATION_CREATE,
+    ROOTS_LIST,
+    SAMPLING_CREATE_MESSAGE,
+    ClientCapabilities,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitationCapability,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    InputRequest,
+    ListRootsResult,
+    Root,
+    RootsCapability,
+    SamplingCapability,
+    decode_params,
+    project,
+)
+
+AnswerSampling = Callable[
+    [CreateMessageRequestParams], CreateMessageResult | Awaitable[CreateMessageResult]
+]
+Elicited = ElicitResult | Mapping[str, Any]
+AnswerElicitation = Callable[
+    [ElicitRequestFormParams | ElicitRequestURLParams], Elicited | Awaitable[Elicited]
+]
+Roots = Iterable[Root | str | Path]
+
+
+class Answers:
+    """What a client is willing to answer, and how.
+
+    Args:
+        sampling: Asks the model; given, the client declares `sampling`.
+        elicitation: Asks the user; given, the client declares `elicitation`, by form unless
+            `capabilities` says more. It returns an `ElicitResult`, or the fields of a form that
+            the user accepted.
+        roots: Where the client works; given, it declares `roots`.
+        capabilities: What is declared on top of that, or in other words.
+    """
+
+    def __init__(
+        self,
+        *,
+        sampling: AnswerSampling | None = None,
+        elicitation: AnswerElicitation | None = None,
+        roots: Roots | Callable[[], Roots] | None = None,
+        capabilities: ClientCapabilities | None = None,
+    ) -> None:
+        self._sampling = sampling
+        self._elicitation = elicitation
+        self._roots = roots
+        declared = capabilities or ClientCapabilities()
+        implied: dict[str, Any] = {}
+        if sampling is not None and declared.sampling is UNSET:
+            implied["sampling"] = SamplingCapability()
+        if elicitation is not None and declared.elicitation is UNSET:
+            implied["elicitation"] = ElicitationCapability(form={})
+        if roots is not None and declared.roots is UNSET:
+            implied["roots"] = RootsCapability(list_changed=True)
+        self.capabilities = msgspec.structs.replace(declared, **implied)
+
+    async def answer(self, method: str, params: Any) -> Struct:
+        """Answer one question.
+
+        Raises:
+            RequestFailed: There is nothing that answers it.
+        """
+        if method == SAMPLING_CREATE_MESSAGE and self._sampling is not None:
+            return await _resolved(self._sampling(params))
+        if method == ELICITATION_CREATE and self._elicitation is not None:
+            return _elicit_result(params, await _resolved(self._elicitation(params)))
+        if method == ROOTS_LIST and self._roots is not None:
+            roots = self._roots() if callable(self._roots) else self._roots
+            return ListRootsResult(roots=[_root(root) for root in roots])
+        raise RequestFailed(METHOD_NOT_FOUND, f"Method not found: this client has no {method}")
+
+    async def answer_all(
+        self, questions: Mapping[str, InputRequest], revision: str
+    ) -> dict[str, Raw]:
+        """Answer the questions of an `InputRequiredResult`, all of them at the same time.
+
+        Raises:
+            RemoteProtocolError: One is none that the client declared that it answers.
+        """
+        checked = {key: (q.method, self._check(q)) for key, q in questions.items()}
+        found = await asyncio.gather(*(self.answer(*question) for question in checked.values()))
+        return {
+            key: Raw(encode_value(project(result, revision)))
+            for key, result in zip(checked, found, strict=True)
+        }
+
+    def _check(self, question: InputRequest) -> Any:
+        method = question.method
+        if method not in (SAMPLING_CREATE_MESSAGE, ELICITATION_CREATE, ROOTS_LIST):
+            raise RemoteProtocolError(f"the server asks for {method}, which is no question")
+        try:
+            params = decode_params(method, question.params)
+        except msgspec.DecodeError as error:
+            raise RemoteProtocolError(f"the server's {method} is broken: {error}") from None
+        if not client_declares(self.capabilities, required_client_capability(method, params)):
+            raise RemoteProtocolError(
+                f"the server asks for {method}, which this client did not declare"
+            )
+        return params
+
+
+async def _resolved(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
+
+
+def _elicit_result(params: Any, answer: Elicited) -> ElicitResult:
+    result = answer
+    if not isinstance(result, ElicitResult):
+        result = ElicitResult(action="accept", content=dict(result))
+    if result.action != "accept" or not isinstance(params, ElicitRequestFormParams):
+        return result
+    # A user who accepts a form as it stands has accepted what was filled in already.
+    properties = params.requested_schema.get("properties", {})
+    defaults = {
+        name: schema["default"]
+        for name, schema in properties.items()
+        if isinstance(schema, dict) and "default" in schema
+    }
+    content = {} if result.content is UNSET else result.content
+    return msgspec.structs.replace(result, content={**defaults, **content})
+
+
+def _root(root: Root | str | Path) -> Root:
+    if isinstance(root, Root):
+        return root
+    if isinstance(root, str) and root.startswith("file:"):
+        return Root(uri=root)
+    path = Path(root).absolute()
+    if not path.is_dir():
+        raise LocalProtocolError(f"the root {root} is no folder")
+    return Root(uri=path.as_uri(), name=path.name or UNSET)

@@ -1,0 +1,146 @@
+"""What a client can be pointed at, and how the connection to it is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+from urllib.parse import urlsplit
+
+import msgspec
+
+from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
+from wigwag.transports.contract import Connection
+from wigwag.transports.stdio_client import OnStderr, StdioServerParameters, spawn_server
+
+Open = Callable[[], Awaitable[Connection]]
+
+
+@runtime_checkable
+class Servable(Protocol):
+    """A server in this process."""
+
+    async def serve(self, connection: Connection) -> None:
+        """Serve a connection until it ends."""
+        ...
+
+
+class Opener:
+    """Opens connections to one target, again and again if need be.
+
+    Attributes:
+        open: Opens one.
+        is_process: Whether each is a new process, which may die of what it does not understand.
+        name: What it is, for error texts.
+    """
+
+    def __init__(self, open: Open, name: str, *, is_process: bool = False) -> None:  # noqa: A002
+        self.open = open
+        self.name = name
+        self.is_process = is_process
+
+
+def opener_for(
+    target: Any,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    on_stderr: OnStderr | None = None,
+    max_message_bytes: int = DEFAULT_MAX_LINE_BYTES,
+) -> Opener:
+    """Return what opens connections to a target.
+
+    Args:
+        target: A `Server`; a command as a list; `StdioServerParameters`; the path of a Python
+            file; `tcp://host:port` or `unix:path`; or a function that opens a `Connection`.
+        env: Variables for a process, laid over a safe part of this process's environment.
+        cwd: The folder a process starts in.
+        on_stderr: Called with each line of a process's standard error.
+        max_message_bytes: Longest message accepted.
+
+    Raises:
+        ValueError: Nothing can be opened by that name.
+        TypeError: It is none of these.
+    """
+    server = _as_process(target)
+    if server is not None:
+        if env is not None:
+            server = msgspec.structs.replace(server, env={**(server.env or {}), **env})
+        if cwd is not None:
+            server = msgspec.structs.replace(server, cwd=cwd)
+        chosen = server
+
+        async def spawn() -> Connection:
+            return await spawn_server(
+                chosen, on_stderr=on_stderr, max_line_bytes=max_message_bytes
+            )
+
+        return Opener(spawn, f"the server `{chosen}`", is_process=True)
+    if isinstance(target, str):
+        return _socket_opener(target, max_message_bytes)
+    if isinstance(target, Servable):
+        return Opener(lambda: _serve_in_memory(target), "the server in this process")
+    if callable(target):
+        return Opener(target, "the connection")
+    raise TypeError(
+        f"a client cannot connect to {type(target).__name__}: give it a Server, a command as a "
+        "list, StdioServerParameters, a tcp:// or unix: address, or a function that opens a "
+        "Connection"
+    )
+
+
+def _as_process(target: Any) -> StdioServerParameters | None:
+    if isinstance(target, StdioServerParameters):
+        return target
+    if isinstance(target, str) and target.endswith(".py"):
+        target = [sys.executable, target]
+    elif isinstance(target, os.PathLike):
+        target = [sys.executable, os.fspath(target)]
+    if isinstance(target, Sequence) and not isinstance(target, str | bytes):
+        command = [os.fspath(part) for part in target]
+        if not command:
+            raise ValueError("an empty list is no command")
+        return StdioServerParameters(command=command[0], args=command[1:])
+    return None
+
+
+def _socket_opener(address: str, max_message_bytes: int) -> Opener:
+    from wigwag.transports.sockets import connect_tcp, connect_unix  # noqa: PLC0415
+
+    parts = urlsplit(address)
+    if parts.scheme == "tcp" and parts.hostname and parts.port:
+        host, port = parts.hostname, parts.port
+
+        async def open_tcp() -> Connection:
+            return await connect_tcp(host, port, max_line_bytes=max_message_bytes)
+
+        return Opener(open_tcp, f"the server at {address}")
+    if parts.scheme == "unix" and (path := parts.netloc + parts.path):
+
+        async def open_unix() -> Connection:
+            return await connect_unix(path, max_line_bytes=max_message_bytes)
+
+        return Opener(open_unix, f"the server at {address}")
+    if parts.scheme in ("http", "https"):
+        raise ValueError(f"{address}: this version has no HTTP transport yet")
+    raise ValueError(
+        f"{address!r} is no address: write tcp://host:port or unix:path; a command is a list, "
+        f"for example {address.split()!r}"
+    )
+
+
+async def _serve_in_memory(server: Servable) -> Connection:
+    from wigwag.transports.memory import memory_pair  # noqa: PLC0415
+
+    ours, theirs = memory_pair()
+    task = asyncio.get_running_loop().create_task(server.serve(theirs))
+    _running.add(task)
+    task.add_done_callback(_running.discard)
+    task.add_done_callback(lambda _: ours.abort())
+    return ours
+
+
+# The event loop itself keeps only weak references to tasks.
+_running: set[asyncio.Task[None]] = set()
