@@ -229,6 +229,18 @@ def test_null_where_a_member_should_be_left_out_does_not_spoil_a_result() -> Non
     assert tool.input_schema == {"x": None}
 
 
+def test_null_that_means_something_is_kept_beside_one_that_does_not() -> None:
+    data = b'{"content": [], "isError": null, "structuredContent": null}'
+    result = decode_result("tools/call", data)
+    assert result.is_error is UNSET
+    assert result.structured_content is None
+    data = b"""{"taskId": "1", "status": "working", "statusMessage": null, "ttl": null,
+        "createdAt": "2025-11-25T00:00:00Z", "lastUpdatedAt": "2025-11-25T00:00:00Z"}"""
+    task = decode_result("tasks/get", data)
+    assert task.status_message is UNSET
+    assert task.ttl is None
+
+
 @pytest.mark.parametrize(
     "data",
     [
