@@ -1,6 +1,6 @@
 """What every peer here serves and asks for, so that one set of expectations fits them all.
 
-Standard library only: each peer's own Python imports it. (`tour.mjs` is its counterpart for Node.)
+Standard library only: each peer's own Python imports it. (`contract.mjs` is its counterpart for Node.)
 
 A server offers:
 
@@ -138,6 +138,14 @@ class Client:
 class Report(dict[str, Any]):
     """What came of each step, in the order they were taken."""
 
+    async def call_step(self, name: str, tool: str, action: Callable[[], Awaitable[Any]]) -> None:
+        """Takes a step that begins with one tool, if the server has it."""
+        tools = self["tools"]
+        if isinstance(tools, list) and all(each["name"] != tool for each in tools):
+            self[name] = {"unsupported": True}
+        else:
+            await self.step(name, action)
+
     async def step(self, name: str, action: Callable[[], Awaitable[Any]]) -> None:
         """Takes one step within `STEP_SECONDS`, and writes down its outcome or its failure."""
         try:
@@ -161,9 +169,10 @@ async def tour(client: Client, report: Report) -> None:
     await report.step("tools", client.tools)
     await _calls(client, report)
     await _reads(client, report)
-    await report.step("ask_name", lambda: client.call("ask_name", {}))
-    await report.step("ask_model", lambda: client.call("ask_model", {"prompt": "hello"}))
-    await report.step("ask_roots", lambda: client.call("ask_roots", {}))
+    await report.call_step("ask_name", "ask_name", lambda: client.call("ask_name", {}))
+    ask_model = {"prompt": "hello"}
+    await report.call_step("ask_model", "ask_model", lambda: client.call("ask_model", ask_model))
+    await report.call_step("ask_roots", "ask_roots", lambda: client.call("ask_roots", {}))
     if modern:
         await _modern_only(client, report)
     else:
@@ -191,7 +200,9 @@ async def _calls(client: Client, report: Report) -> None:
     await report.step("unknown_tool", lambda: client.call("nonesuch", {}))
     await report.step("wrong_argument", lambda: client.call("add", {"a": "two", "b": 3}))
     await report.step("missing_argument", lambda: client.call("add", {"a": 2}))
-    await report.step("slow", lambda: client.call("slow", {"seconds": 0, "steps": 3}, on_progress))
+    await report.step(
+        "slow", lambda: client.call("slow", {"seconds": 0.15, "steps": 3}, on_progress)
+    )
     report["progress"] = progress
     await report.step("cancel", cancel)
     await report.step("concurrent", concurrent)
@@ -239,8 +250,8 @@ async def _legacy_only(client: Client, report: Report) -> None:
     client.logs.clear()
     await report.step("log_at_debug", lambda: client.call("log_something", {}))
     report["logs_at_debug"] = list(client.logs)
-    await report.step("updated", updated)
-    await report.step("grown", grown)
+    await report.call_step("updated", "touch", updated)
+    await report.call_step("grown", "grow", grown)
     await report.step("after_roots_changed", still_there)
 
 
@@ -260,8 +271,8 @@ async def _modern_only(client: Client, report: Report) -> None:
     client.logs.clear()
     await report.step("log_at_debug", lambda: client.call("log_something", {}, log_level="debug"))
     report["logs_at_debug"] = list(client.logs)
-    await report.step("updated", updated)
-    await report.step("grown", grown)
+    await report.call_step("updated", "touch", updated)
+    await report.call_step("grown", "grow", grown)
 
 
 def run(go: Callable[[Report], Awaitable[None]]) -> None:

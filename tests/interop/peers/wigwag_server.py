@@ -67,19 +67,20 @@ async def log_something(ctx: Context) -> str:
     return "logged"
 
 
-@app.tool
-async def touch(ctx: Context) -> str:
-    ctx.resource_updated("demo://greeting")
-    return "touched"
+if hasattr(Context, "resource_updated"):
 
+    @app.tool
+    async def touch(ctx: Context) -> str:
+        ctx.resource_updated("demo://greeting")
+        return "touched"
 
-@app.tool
-def grow() -> str:
-    def grown() -> str:
-        return "grown"
+    @app.tool
+    def grow() -> str:
+        def grown() -> str:
+            return "grown"
 
-    app.tool(grown)
-    return "grew"
+        app.tool(grown)
+        return "grew"
 
 
 if hasattr(Context, "elicit"):
