@@ -1,4 +1,4 @@
-"""Wigwag's client in the words of the contract, so that it can make the tour of `peers/contract.py`."""
+"""Wigwag's client in the words of the contract, so that it can make the tour there."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,6 +1,7 @@
 """What every peer here serves and asks for, so that one set of expectations fits them all.
 
-Standard library only: each peer's own Python imports it. (`contract.mjs` is its counterpart for Node.)
+Standard library only: each peer's own Python imports it. (`contract.mjs` is its counterpart for
+Node.)
 
 A server offers:
 
