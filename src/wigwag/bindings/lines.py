@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-# Room for a large file in base64; a peer that never ends its line cannot take more memory than this.
+# Room for a large file in base64; a peer that never ends its line cannot take more memory.
 DEFAULT_MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -118,9 +118,7 @@ def encode_lines(messages: list[bytes]) -> bytes:
     """
     if len(messages) == 1 and b"\n" not in messages[0]:
         return messages[0] + b"\n"
-    lines = [
-        msgspec.json.format(text, indent=-1) if b"\n" in text else text for text in messages
-    ]
+    lines = [msgspec.json.format(text, indent=-1) if b"\n" in text else text for text in messages]
     lines.append(b"")
     return b"\n".join(lines)
 

@@ -380,7 +380,7 @@ class Client:
         params: Mapping[str, Any] | Struct | None = None,
         *,
         result_type: type[R] | None = None,
-        timeout: float | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Any:
@@ -395,13 +395,13 @@ class Client:
             on_progress: Called with each sign of progress.
             meta: More members for `_meta`.
         """
-        raw = await self._ask(
-            method, params, timeout=timeout, on_progress=on_progress, meta=meta
-        )
+        raw = await self._ask(method, params, timeout=timeout, on_progress=on_progress, meta=meta)
         try:
             return msgspec.json.decode(raw, type=result_type or Any)
         except msgspec.DecodeError as error:
-            raise InvalidResult(f"the result of {method} is not what was expected: {error}") from None
+            raise InvalidResult(
+                f"the result of {method} is not what was expected: {error}"
+            ) from None
 
     async def _ask(
         self,
@@ -649,7 +649,7 @@ class Client:
         live.notify(method, params)
 
     async def send_roots_list_changed(self) -> None:
-        """Tell a legacy server that the roots have changed; a modern one asks when it needs them."""
+        """Tell a legacy server that the roots have changed; a modern one asks anew anyway."""
         if not self._is_modern:
             await self.notify(NOTIFICATIONS_ROOTS_LIST_CHANGED)
 
@@ -764,9 +764,7 @@ class Client:
 
     # --- lists
 
-    async def _list(
-        self, method: str, result_type: type[R], member: str, cursor: str | None
-    ) -> R:
+    async def _list(self, method: str, result_type: type[R], member: str, cursor: str | None) -> R:
         """Get one page, or all of them as one. Spec: server/utilities/pagination."""
         if cursor is not None:
             return await self._call(method, PaginatedRequestParams(cursor=cursor), result_type)
@@ -789,7 +787,8 @@ class Client:
             _logger.warning(
                 "the server gave the cursor %r twice: %s ends here", page.next_cursor, method
             )
-        return msgspec.structs.replace(page, **{member: items, "next_cursor": UNSET})
+        whole: R = msgspec.structs.replace(page, **{member: items, "next_cursor": UNSET})
+        return whole
 
     # --- what the server says of its own accord
 

@@ -90,7 +90,8 @@ class Answers:
             RequestFailed: There is nothing that answers it.
         """
         if method == SAMPLING_CREATE_MESSAGE and self._sampling is not None:
-            return await _resolved(self._sampling(params))
+            result: Struct = await _resolved(self._sampling(params))
+            return result
         if method == ELICITATION_CREATE and self._elicitation is not None:
             return _elicit_result(params, await _resolved(self._elicitation(params)))
         if method == ROOTS_LIST and self._roots is not None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 from urllib.parse import urlsplit
 
 import msgspec
@@ -36,7 +36,7 @@ class Opener:
         name: What it is, for error texts.
     """
 
-    def __init__(self, open: Open, name: str, *, is_process: bool = False) -> None:  # noqa: A002
+    def __init__(self, open: Open, name: str, *, is_process: bool = False) -> None:
         self.open = open
         self.name = name
         self.is_process = is_process
@@ -73,9 +73,7 @@ def opener_for(
         chosen = server
 
         async def spawn() -> Connection:
-            return await spawn_server(
-                chosen, on_stderr=on_stderr, max_line_bytes=max_message_bytes
-            )
+            return await spawn_server(chosen, on_stderr=on_stderr, max_line_bytes=max_message_bytes)
 
         return Opener(spawn, f"the server `{chosen}`", is_process=True)
     if isinstance(target, str):
@@ -83,7 +81,7 @@ def opener_for(
     if isinstance(target, Servable):
         return Opener(lambda: _serve_in_memory(target), "the server in this process")
     if callable(target):
-        return Opener(target, "the connection")
+        return Opener(cast("Open", target), "the connection")
     raise TypeError(
         f"a client cannot connect to {type(target).__name__}: give it a Server, a command as a "
         "list, StdioServerParameters, a tcp:// or unix: address, or a function that opens a "

@@ -102,9 +102,7 @@ def encode_notification(method: str, params: bytes | None) -> bytes:
     return b"%b}" % head if params is None else b'%b,"params":%b}' % (head, params)
 
 
-def encode_error(
-    request_id: RequestId | None, code: int, message: str, data: Any = UNSET
-) -> bytes:
+def encode_error(request_id: RequestId | None, code: int, message: str, data: Any = UNSET) -> bytes:
     """Encode the refusal of a request; without an id when none could be read."""
     error = _encode(message.encode("utf-8", "replace").decode())
     body = b'{"code":%d,"message":%b' % (code, error)
@@ -207,16 +205,20 @@ def _fault(value: dict[str, Any], *, has_id: bool) -> str:
         return '`jsonrpc` must be "2.0"'
     if "id" in value and not has_id:
         return "`id` must be a string or an integer"
-    present = [name for name in ("method", "result", "error") if name in value]
-    if not present:
-        return "it has none of `method`, `result` and `error`"
-    if len(present) > 1:
-        return f"it has both `{present[0]}` and `{present[1]}`"
-    if "method" in value:
-        return "`method` must be a string"
-    if "result" in value:
-        return "`result` must be an object" if has_id else "a result needs an `id`"
-    return "`error` must have an integer `code` and a string `message`"
+    match [name for name in ("method", "result", "error") if name in value]:
+        case []:
+            fault = "it has none of `method`, `result` and `error`"
+        case ["method"]:
+            fault = "`method` must be a string"
+        case ["result"]:
+            fault = "`result` must be an object" if has_id else "a result needs an `id`"
+        case ["error"]:
+            fault = "`error` must have an integer `code` and a string `message`"
+        case [one, other, *_]:
+            fault = f"it has both `{one}` and `{other}`"
+        case _:
+            raise AssertionError("a list is empty, has one item or more")
+    return fault
 
 
 def _unparsable(reason: str, data: bytes) -> InvalidMessage:

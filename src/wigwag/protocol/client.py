@@ -27,9 +27,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.errors import InvalidResult, LocalProtocolError, RemoteProtocolError, RequestFailed
 from wigwag.jsonrpc.codec import encode_id, encode_request, encode_value
-from wigwag.jsonrpc.codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from wigwag.jsonrpc.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from wigwag.jsonrpc.inflight import OutgoingRequest
-from wigwag.jsonrpc.messages import ErrorObject, ErrorResponse, Request, Response
+from wigwag.jsonrpc.messages import (
+    ErrorObject,
+    ErrorResponse,
+    InvalidMessage,
+    Request,
+    Response,
+)
 from wigwag.protocol.events import (
     AnswerInvalid,
     Connected,
@@ -47,7 +53,6 @@ from wigwag.protocol.peer import PeerProtocol, ReplyBatch, decode_error_data
 from wigwag.schema import (
     HEADER_MISMATCH,
     INITIALIZE,
-    LATEST_LEGACY,
     LEGACY_REVISIONS,
     METHODS,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
@@ -64,7 +69,6 @@ from wigwag.schema import (
     InitializeRequestParams,
     InitializeResult,
     RequestMetaObject,
-    ServerCapabilities,
     decode_result,
     project,
 )
@@ -146,7 +150,7 @@ class ClientProtocol(PeerProtocol):
 
     @property
     def is_probing(self) -> bool:
-        """Whether the server has not yet shown its era: a server that dies now died of the probe."""
+        """Whether the server has not shown its era yet; one that dies now died of the probe."""
         return self._state is _State.PROBING and bool(self._legacy)
 
     # --- connecting
@@ -429,7 +433,7 @@ class ClientProtocol(PeerProtocol):
                 return self._receive_initialize_error(event, now)
         return events
 
-    def receive_invalid(self, message: Any) -> Sequence[Event]:
+    def receive_invalid(self, message: InvalidMessage) -> Sequence[Event]:
         """Take something that is no message: it is reported, and the conversation goes on."""
         events = super().receive_invalid(message)
         for event in events:
@@ -455,60 +459,73 @@ class ClientProtocol(PeerProtocol):
         self, message: Request, batch: ReplyBatch | None = None
     ) -> Sequence[Event]:
         connected = self.connected
-        if connected is None and message.method != PING:
-            return (MessageIgnored(f"{message.method} before the handshake was done"),)
-        revision = LATEST_LEGACY if connected is None else connected.revision
-        if revision in MODERN_REVISIONS or self._state is _State.PROBING:
-            # A modern server never asks, and its client never answers.
-            return (MessageIgnored(f"a request, {message.method}, from a modern server"),)
+        if message.method == PING and not self.is_modern:
+            self._to_send.append(b'{"jsonrpc":"2.0","id":%b,"result":{}}' % encode_id(message.id))
+            return ()
+        if connected is None or self.is_modern:
+            return self._receive_forbidden_request(message)
+        if message.id in self._incoming:
+            reason = f"Invalid Request: id {message.id!r} is in flight already"
+            return self._refuse(message, INVALID_REQUEST, reason)
+        row = METHODS.get(message.method)
+        if row is None or not row.may_be_sent_by("server", connected.revision):
+            return self._refuse(message, METHOD_NOT_FOUND, f"Method not found: {message.method}")
         try:
             params = decode_params(message.method, message.params)
+            self._check_declared(message.method, params)
         except ParamsRefused as error:
             return self._refuse(message, error.code, error.reason)
-        if message.method == PING:
-            self._to_send.append(
-                b'{"jsonrpc":"2.0","id":%b,"result":{}}' % encode_id(message.id)
-            )
-            return ()
-        row = METHODS.get(message.method)
-        if row is None or not row.may_be_sent_by("server", revision):
-            return self._refuse(message, METHOD_NOT_FOUND, f"Method not found: {message.method}")
-        capabilities = self._description.capabilities
-        needed = required_client_capability(message.method, params)
-        if not client_declares(capabilities, needed):
-            return self._refuse_undeclared(message, capabilities, needed)
         request = RequestReceived(
             message.id,
             message.method,
             params,
             message.params,
-            revision,
-            False,  # noqa: FBT003
+            connected.revision,
+            False,  # noqa: FBT003 - positional, as everywhere this is made
             params.meta,
-            capabilities,
+            self._description.capabilities,
             UNSET,
+            reply_batch=batch,
         )
+        if batch is not None:
+            batch.open.add(request)
         self._incoming[message.id] = request
         return (request,)
 
-    def _refuse_undeclared(
-        self, message: Request, declared: ClientCapabilities, needed: ClientCapabilities
-    ) -> Sequence[Event]:
+    def _receive_forbidden_request(self, message: Request) -> Sequence[Event]:
+        if self.is_modern:
+            # A modern server never asks, and its client never answers.
+            return (MessageIgnored(f"a request, {message.method}, from a modern server"),)
+        if message.method in (SERVER_DISCOVER, INITIALIZE):
+            why = "it sends back what it is sent, so it is no MCP server"
+            return self._fail(RemoteProtocolError(f"the server does not answer: {why}"))
+        return (MessageIgnored(f"{message.method} before the handshake was done"),)
+
+    def _check_declared(self, method: str, params: Any) -> None:
+        """See to it that the server asks only for what this client declared.
+
+        Raises:
+            ParamsRefused: It did not declare the feature, or not in this mode.
+        """
+        declared = self._description.capabilities
+        needed = required_client_capability(method, params)
+        if client_declares(declared, needed):
+            return
         has_feature = all(
             getattr(declared, name) is not UNSET
             for name in needed.__struct_fields__
             if getattr(needed, name) is not UNSET
         )
         if has_feature:  # it is the mode that was not declared
-            reason = f"Invalid params: this client does not support this kind of {message.method}"
-            return self._refuse(message, INVALID_PARAMS, reason)
-        reason = f"Method not found: this client did not declare {message.method}"
-        return self._refuse(message, METHOD_NOT_FOUND, reason)
+            reason = f"Invalid params: this client does not support this kind of {method}"
+            raise ParamsRefused(INVALID_PARAMS, reason)
+        reason = f"Method not found: this client did not declare {method}"
+        raise ParamsRefused(METHOD_NOT_FOUND, reason)
 
-    def _answers_invalid_messages(self) -> bool:
-        # A client of the modern era sends no responses; of the other eras, what a server prints to
-        # its standard output by mistake is nothing that it waits for an answer to.
-        return False
+    def _must_answer(self, message: InvalidMessage) -> bool:
+        # What a server prints to its output by mistake is nothing that it waits for an answer to,
+        # and a modern server waits for none at all.
+        return message.id is not None and self.connected is not None and not self.is_modern
 
     def _may_cancel(self, request: OutgoingRequest) -> bool:
         return self.connected is not None and request.method not in (INITIALIZE, SERVER_DISCOVER)

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from wigwag import schema
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
-from wigwag import schema
 from wigwag.schema import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
@@ -27,7 +27,7 @@ _MODERN_KEYS = (PROTOCOL_VERSION_KEY, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY)
 _decoders: dict[str, Callable[[Any], Any]] = {}
 
 
-class ParamsRefused(Exception):  # noqa: N818 - a participle, as all our conditions
+class ParamsRefused(Exception):
     """The params are not what the method takes."""
 
     def __init__(self, code: int, reason: str) -> None:
@@ -63,7 +63,7 @@ def _decoder_of(method: str) -> Callable[[Any], Any]:
     if row is None:  # names that a peer makes up must not fill the memory
         return msgspec.json.Decoder(_AnyParams).decode
     if isinstance(row.params, type):
-        decode = msgspec.json.Decoder(row.params).decode
+        decode: Callable[[Any], Any] = msgspec.json.Decoder(row.params).decode
     else:
         decode = partial(schema.decode_params, method)
     _decoders[method] = decode
@@ -75,7 +75,7 @@ def _decode_slowly(method: str, params: Raw | UnsetType) -> Any:
     try:
         if method in METHODS:
             return schema.decode_params(method, params)
-        return msgspec.json.decode(params, type=_AnyParams)
+        return msgspec.json.decode(b"{}" if params is UNSET else params, type=_AnyParams)
     except msgspec.ValidationError as error:
         raise ParamsRefused(INVALID_PARAMS, f"Invalid params: {_in_words(error)}") from None
 
@@ -96,7 +96,7 @@ def read_broken_meta(params: Raw | UnsetType) -> tuple[RequestMetaObject | Unset
         The `_meta` with its ill-typed members left out, and whether the request is modern.
     """
     try:
-        value = msgspec.json.decode(params)
+        value = msgspec.json.decode(b"{}" if params is UNSET else params)
     except UNDECODABLE:
         return UNSET, False
     meta = value.get("_meta") if isinstance(value, dict) else None

@@ -105,7 +105,7 @@ class PeerProtocol(ABC):
             request = None if message.id is None else self._outgoing.pop(message.id)
             if request is not None:
                 return (AnswerInvalid(request, message.reason),)
-        elif self._answers_invalid_messages():
+        elif self._must_answer(message):
             self._to_send.append(encode_error(message.id, message.code, message.reason))
         return (MessageIgnored(message.reason, message),)
 
@@ -197,7 +197,8 @@ class PeerProtocol(ABC):
     def _session_revision(self) -> str | None:
         """Return the revision that a handshake has settled, if one has."""
 
-    def _answers_invalid_messages(self) -> bool:
+    def _must_answer(self, message: InvalidMessage) -> bool:
+        """Tell whether the peer may wait for an answer to what was no message."""
         return True
 
     def _may_cancel(self, request: OutgoingRequest) -> bool:
@@ -236,9 +237,7 @@ class PeerProtocol(ABC):
         self._leave_batch(request)
         return (RequestCancelled(request, params.reason),)
 
-    def _receive_progress(
-        self, params: ProgressNotificationParams, now: float
-    ) -> Sequence[Event]:
+    def _receive_progress(self, params: ProgressNotificationParams, now: float) -> Sequence[Event]:
         # Our progress tokens are the ids of our requests.
         request = self._outgoing.get(params.progress_token)
         if request is None:
@@ -288,6 +287,13 @@ class PeerProtocol(ABC):
         else:
             request.reply_batch.replies.append(message)
             self._leave_batch(request)
+
+    def _refuse(
+        self, message: Request, code: int, reason: str, data: Any = UNSET
+    ) -> Sequence[Event]:
+        """Refuse a request that never was in flight."""
+        self._to_send.append(encode_error(message.id, code, reason, data))
+        return ()
 
     def _notify(self, method: str, params: Struct | None, revision: str) -> None:
         body = None if params is None else encode_value(project(params, revision))

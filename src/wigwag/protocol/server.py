@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.errors import LocalProtocolError
-from wigwag.jsonrpc.codec import encode_error, encode_id, encode_request, encode_value
+from wigwag.jsonrpc.codec import encode_id, encode_request, encode_value
 from wigwag.jsonrpc.codes import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -71,7 +71,6 @@ from wigwag.schema import (
     LoggingMessageNotificationParams,
     RequestMetaObject,
     ServerCapabilities,
-    SetLevelRequestParams,
     UnsupportedProtocolVersionData,
     project,
 )
@@ -390,17 +389,11 @@ class ServerProtocol(PeerProtocol):
         fault: ParamsRefused | None,
         batch: ReplyBatch | None,
     ) -> Sequence[Event]:
-        method = message.method
-        if method == PING and fault is None and self._description.legacy:
-            self._to_send.append(
-                b'{"jsonrpc":"2.0","id":%b,"result":{}}' % encode_id(message.id)
-            )
-            return ()
+        method, session = message.method, self.session
         if method == INITIALIZE and self._description.legacy:
             return self._receive_initialize(message, params, fault, batch)
-        session = self.session
         if session is None:
-            return self._refuse_sessionless(message)
+            return self._receive_sessionless(message, fault)
         if not self._description.offers(method, session.revision):
             return self._refuse_method(message, session.revision)
         if fault is not None:
@@ -411,7 +404,7 @@ class ServerProtocol(PeerProtocol):
             params,
             message.params,
             session.revision,
-            False,  # noqa: FBT003
+            False,  # noqa: FBT003 - positional, for this is the hot path
             meta,
             session.client_capabilities,
             session.client_info,
@@ -420,12 +413,12 @@ class ServerProtocol(PeerProtocol):
             request.reply_batch = batch
             batch.open.add(request)
         self._incoming[message.id] = request
+        if method not in (PING, LOGGING_SET_LEVEL):
+            return (request,)
         if method == LOGGING_SET_LEVEL:
-            assert isinstance(params, SetLevelRequestParams)
             session.log_level = params.level
-            self.send_result(request, b"{}")
-            return ()
-        return (request,)
+        self.send_result(request, b"{}")
+        return ()
 
     def _receive_initialize(
         self,
@@ -458,12 +451,6 @@ class ServerProtocol(PeerProtocol):
 
     # --- refusals
 
-    def _refuse(
-        self, message: Request, code: int, reason: str, data: Any = UNSET
-    ) -> Sequence[Event]:
-        self._to_send.append(encode_error(message.id, code, reason, data))
-        return ()
-
     def _refuse_version(self, message: Request, requested: str) -> Sequence[Event]:
         supported = list(self._description.modern)
         return self._refuse(
@@ -484,9 +471,14 @@ class ServerProtocol(PeerProtocol):
             reason = f"Method not found: this server does not offer {method}"
         return self._refuse(message, METHOD_NOT_FOUND, reason)
 
-    def _refuse_sessionless(self, message: Request) -> Sequence[Event]:
+    def _receive_sessionless(
+        self, message: Request, fault: ParamsRefused | None
+    ) -> Sequence[Event]:
         """Refuse what is neither modern nor in a session, saying what would be served."""
         description = self._description
+        if message.method == PING and fault is None and description.legacy:
+            self._to_send.append(b'{"jsonrpc":"2.0","id":%b,"result":{}}' % encode_id(message.id))
+            return ()
         if not description.modern:
             reason = "Invalid Request: not initialized; send `initialize` first"
             return self._refuse(message, INVALID_REQUEST, reason)
@@ -536,4 +528,3 @@ def _missing_meta(meta: RequestMetaObject) -> str:
         if value is UNSET
     ]
     return f"Invalid params: `_meta` lacks {' and '.join(missing)}, or its type is wrong"
-

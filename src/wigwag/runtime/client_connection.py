@@ -92,6 +92,20 @@ class ClientConnection:
         self._tasks: dict[RequestReceived, asyncio.Task[None]] = {}
         self._reason: Exception | None = None  # why the connection is of no more use
         self._closing: asyncio.Task[None] | None = None
+        self._reactions: dict[type, Callable[[Any], None]] = {
+            ErrorReceived: self._note_error,
+            ProgressReceived: self._note_progress,
+            NotificationReceived: lambda event: self._call(self._on_notification, event),
+            RequestReceived: self._note_request,
+            RequestCancelled: self._note_cancelled,
+            RequestExpired: self._note_expired,
+            AnswerInvalid: lambda event: self._fail(
+                event.request, RemoteProtocolError(event.reason)
+            ),
+            Connected: self._note_connected,
+            ConnectFailed: lambda event: self._fail_all(event.error),
+            MessageIgnored: self._note_ignored,
+        }
         connection.start(self)
 
     @property
@@ -230,38 +244,32 @@ class ClientConnection:
     # --- events
 
     def _note(self, event: Event) -> None:
-        match event:
-            case ErrorReceived():
-                error = event.error
-                self._fail(
-                    event.request,
-                    RequestFailed(error.code, error.message, decode_error_data(error.data)),
-                )
-            case ProgressReceived():
-                self._note_progress(event)
-            case NotificationReceived():
-                self._call(self._on_notification, event)
-            case RequestReceived():
-                task = self._loop.create_task(self._serve(event))
-                self._tasks[event] = task
-                task.add_done_callback(lambda _: self._tasks.pop(event, None))
-            case RequestCancelled():
-                if (task := self._tasks.get(event.request)) is not None:
-                    task.cancel()
-            case RequestExpired():
-                self._fail(
-                    event.request,
-                    RequestTimedOut(event.request.method, event.waited, event.limit),
-                )
-            case AnswerInvalid():
-                self._fail(event.request, RemoteProtocolError(event.reason))
-            case Connected():
-                if not self._connected.done():
-                    self._connected.set_result(event)
-            case ConnectFailed():
-                self._fail_all(event.error)
-            case MessageIgnored():
-                self._note_ignored(event)
+        react = self._reactions.get(type(event))
+        if react is not None:
+            react(event)
+
+    def _note_error(self, event: ErrorReceived) -> None:
+        error = event.error
+        data = decode_error_data(error.data)
+        self._fail(event.request, RequestFailed(error.code, error.message, data))
+
+    def _note_expired(self, event: RequestExpired) -> None:
+        method = event.request.method
+        self._fail(event.request, RequestTimedOut(method, event.waited, event.limit))
+
+    def _note_connected(self, event: Connected) -> None:
+        if not self._connected.done():
+            self._connected.set_result(event)
+
+    def _note_request(self, event: RequestReceived) -> None:
+        task = self._loop.create_task(self._serve(event))
+        self._tasks[event] = task
+        task.add_done_callback(lambda _: self._tasks.pop(event, None))
+
+    def _note_cancelled(self, event: RequestCancelled) -> None:
+        task = self._tasks.get(event.request)
+        if task is not None:
+            task.cancel()
 
     def _note_progress(self, event: ProgressReceived) -> None:
         waiter = event.request.token
@@ -312,9 +320,7 @@ class ClientConnection:
     def _fresh(reason: Exception) -> Exception:
         """Return an exception that can be raised without growing another's traceback."""
         if isinstance(reason, ConnectionClosed):
-            return ConnectionClosed(
-                reason.reason, exit_code=reason.exit_code, stderr=reason.stderr
-            )
+            return ConnectionClosed(reason.reason, exit_code=reason.exit_code, stderr=reason.stderr)
         return reason
 
     # --- time

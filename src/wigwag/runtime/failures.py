@@ -1,4 +1,4 @@
-"""Turns what a handler raised into what the peer may know of it. There is no other place for that."""
+"""Turns what a handler raised into what the peer may know of it; the only place that does."""
 
 from __future__ import annotations
 

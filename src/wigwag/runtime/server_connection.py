@@ -34,7 +34,16 @@ DRAIN_TIMEOUT: Final = 0.5
 # A cancelled handler has this long to clean up before it is left behind.
 CLEANUP_TIMEOUT: Final = 0.25
 
-_HAS_EAGER_TASKS: Final = sys.version_info >= (3, 12)
+if sys.version_info >= (3, 12):
+
+    def _start_task(work: Coroutine[Any, Any, Outcome]) -> asyncio.Task[Outcome]:
+        # Runs up to its first suspension at once, and most handlers are done then.
+        return asyncio.Task(work, eager_start=True)
+else:
+
+    def _start_task(work: Coroutine[Any, Any, Outcome]) -> asyncio.Task[Outcome]:
+        return asyncio.Task(work)
+
 
 Outcome = Struct | bytes
 Handler = Callable[[RequestReceived, "ServerConnection"], Outcome | Coroutine[Any, Any, Outcome]]
@@ -177,14 +186,10 @@ class ServerConnection:
         if type(outcome) is not CoroutineType:
             self._succeed(request, outcome)  # type: ignore[arg-type]
             return
-        if _HAS_EAGER_TASKS:
-            # Runs up to its first suspension now; most handlers are done then.
-            task = asyncio.Task(outcome, loop=self._loop, eager_start=True)
-            if task.done():
-                self._finish(request, task)
-                return
-        else:
-            task = asyncio.Task(outcome, loop=self._loop)
+        task = _start_task(outcome)
+        if task.done():
+            self._finish(request, task)
+            return
         self._tasks[request] = task
         task.add_done_callback(lambda task: self._finish_later(request, task))
 

@@ -7,9 +7,11 @@ whose host is gone must end although a tool is still blocked.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
@@ -67,15 +69,11 @@ class WorkerThreads:
         future: asyncio.Future[Any],
     ) -> None:
         try:
-            result = job()
+            settle = partial(_succeed, future, job())
         except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
-            outcome, value = _fail, error
-        else:
-            outcome, value = _succeed, result
-        try:
-            loop.call_soon_threadsafe(outcome, future, value)
-        except RuntimeError:  # the loop has closed; nobody waits any more
-            pass
+            settle = partial(_fail, future, error)
+        with contextlib.suppress(RuntimeError):  # the loop has closed; nobody waits any more
+            loop.call_soon_threadsafe(settle)
 
 
 def _succeed(future: asyncio.Future[Any], result: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET
@@ -13,8 +13,15 @@ from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.schema import ClientCapabilities, Implementation, LoggingLevel, ReadResourceResult
 
-if TYPE_CHECKING:
-    from wigwag.server.server import Server
+
+class Services(Protocol):
+    """What a context needs of its server."""
+
+    lifespan_value: Any
+
+    async def read_resource(self, uri: str, context: Context) -> ReadResourceResult:
+        """Read a resource of the server on behalf of a request."""
+        ...
 
 
 class _Done:
@@ -36,19 +43,14 @@ class Context:
     """
 
     def __init__(
-        self, server: Server, request: RequestReceived, connection: ServerConnection
+        self, services: Services, request: RequestReceived, connection: ServerConnection
     ) -> None:
-        self._server = server
+        self._services = services
         self._request = request
         self._connection = connection
         self._loop = asyncio.get_running_loop()
 
     # --- the request
-
-    @property
-    def server(self) -> Server:
-        """The server that serves the request."""
-        return self._server
 
     @property
     def request_id(self) -> str | int:
@@ -82,7 +84,7 @@ class Context:
     @property
     def lifespan(self) -> Any:
         """What the server's `lifespan` yielded; `None` without one."""
-        return self._server.lifespan_value
+        return self._services.lifespan_value
 
     def require_capability(self, needed: ClientCapabilities) -> None:
         """See to it that the client can do something.
@@ -151,10 +153,10 @@ class Context:
         Raises:
             RequestFailed: There is no such resource.
         """
-        return await self._server.read_resource(uri, self)
+        return await self._services.read_resource(uri, self)
 
     def _act(self, function: Callable[..., None], *args: Any) -> _Done:
-        if asyncio._get_running_loop() is self._loop:  # noqa: SLF001 - None where there is none
+        if asyncio._get_running_loop() is self._loop:
             function(*args)
         else:  # in a worker thread
             self._loop.call_soon_threadsafe(function, *args)

@@ -90,7 +90,7 @@ class ToolFeature:
         self.definition = definition
         self._function = function
         self._output = output
-        self._timeout = function._timeout  # noqa: SLF001
+        self._timeout = function._timeout
 
     async def call(self, request: RequestReceived, make_context: MakeContext) -> bytes:
         """Call the tool; whatever goes wrong in it becomes a result that a model can read.

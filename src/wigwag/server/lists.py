@@ -39,9 +39,7 @@ class FeatureList:
         """Forget the encoded pages: the features have changed."""
         self._pages.clear()
 
-    def page(
-        self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str
-    ) -> bytes:
+    def page(self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str) -> bytes:
         """Return a page, as the revision knows it.
 
         Raises:
@@ -54,9 +52,7 @@ class FeatureList:
             self._pages[revision, cursor] = page
         return page
 
-    def _encode(
-        self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str
-    ) -> bytes:
+    def _encode(self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str) -> bytes:
         names = list(features)
         start = 0 if cursor is UNSET else _position_after(names, cursor)
         end = len(names) if self._page_size is None else start + self._page_size

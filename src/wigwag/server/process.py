@@ -8,20 +8,39 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol
 
 from wigwag.runtime.server_connection import ServerConnection
+from wigwag.schema import Implementation
 from wigwag.transports.contract import Connection
 
-if TYPE_CHECKING:
-    from wigwag.server.server import Server
-
 _logger = logging.getLogger("wigwag.server")
+
+
+class Runnable(Protocol):
+    """What a process needs of its server."""
+
+    info: Implementation
+
+    @property
+    def max_message_bytes(self) -> int:
+        """Longest message accepted."""
+        ...
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Keep the server's lifespan open."""
+        ...
+
+    def start(self, connection: Connection) -> ServerConnection:
+        """Begin to serve a connection."""
+        ...
+
 
 _INTERRUPTED: Final = 130  # what a shell reports for a program ended by Ctrl+C
 
 
-def run_stdio(server: Server) -> None:
+def run_stdio(server: Runnable) -> None:
     """Serve the host that started this process, over its standard streams."""
     from wigwag.transports.stdio_server import is_interactive, open_stdio  # noqa: PLC0415
 
@@ -30,7 +49,7 @@ def run_stdio(server: Server) -> None:
 
     async def serve(stop: asyncio.Event) -> None:
         async with server.running():
-            limit = server.limits.max_message_bytes
+            limit = server.max_message_bytes
             served = server.start(await open_stdio(max_line_bytes=limit))
             await _first(served.wait_closed(), stop.wait())
             await served.aclose()
@@ -38,28 +57,26 @@ def run_stdio(server: Server) -> None:
     _run(serve)
 
 
-def run_tcp(server: Server, host: str, port: int) -> None:
+def run_tcp(server: Runnable, host: str, port: int) -> None:
     """Serve whoever connects to a TCP port."""
     from wigwag.transports.sockets import listen_tcp  # noqa: PLC0415
 
-    limit = server.limits.max_message_bytes
-    _run_listener(
-        server, lambda accept: listen_tcp(accept, host, port, max_line_bytes=limit)
-    )
+    limit = server.max_message_bytes
+    _run_listener(server, lambda accept: listen_tcp(accept, host, port, max_line_bytes=limit))
 
 
-def run_unix(server: Server, path: str) -> None:
+def run_unix(server: Runnable, path: str) -> None:
     """Serve whoever connects to a unix socket."""
     from wigwag.transports.sockets import listen_unix  # noqa: PLC0415
 
-    limit = server.limits.max_message_bytes
+    limit = server.max_message_bytes
     _run_listener(server, lambda accept: listen_unix(accept, path, max_line_bytes=limit))
 
 
 _Listen = Callable[[Callable[[Connection], None]], Awaitable[asyncio.Server]]
 
 
-def _run_listener(server: Server, listen: _Listen) -> None:
+def _run_listener(server: Runnable, listen: _Listen) -> None:
     async def serve(stop: asyncio.Event) -> None:
         served: set[ServerConnection] = set()
 
@@ -124,10 +141,10 @@ async def _first(*waits: Awaitable[object]) -> None:
             task.cancel()
 
 
-def _introduce(server: Server) -> None:
+def _introduce(server: Runnable) -> None:
     """Tell a person at a terminal what this program is."""
     info = server.info
-    command = " ".join([os.path.basename(sys.executable), *sys.argv])  # noqa: PTH119
+    command = " ".join([os.path.basename(sys.executable), *sys.argv])
     print(  # noqa: T201 - to a person, who is there
         f"{info.name} {info.version} is an MCP server. It speaks JSON-RPC on its standard input\n"
         "and output, and is meant to be started by an MCP host, with this command:\n\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder(enc_hook=encode_hook).encode
 _encode_text = msgspec.json.Encoder().encode
 
 
-class InvalidOutput(Exception):  # noqa: N818 - a participle, as all our conditions
+class InvalidOutput(Exception):
     """A function returned something that it did not declare, or that JSON has no form for."""
 
 
@@ -147,18 +147,13 @@ def _to_message(value: Any) -> PromptMessage:
     if isinstance(value, str):
         return PromptMessage(role="user", content=TextContent(text=value))
     if isinstance(value, _BLOCKS):
-        return PromptMessage(role="user", content=value)
+        return PromptMessage(role="user", content=cast("ContentBlock", value))
     if isinstance(value, Mapping):
+        content = value.get("content")
+        if isinstance(content, str):
+            value = {**value, "content": {"type": "text", "text": content}}
         try:
-            return msgspec.convert(
-                {
-                    **value,
-                    "content": {"type": "text", "text": value["content"]}
-                    if isinstance(value.get("content"), str)
-                    else value.get("content"),
-                },
-                PromptMessage,
-            )
+            return msgspec.convert(value, PromptMessage)
         except msgspec.ValidationError as error:
             raise InvalidOutput(f"a prompt returned a message that is none: {error}") from None
     raise InvalidOutput(
@@ -181,7 +176,7 @@ def _as_blocks(value: Any) -> list[ContentBlock] | None:
     if isinstance(value, str):
         return [TextContent(text=value)]
     if isinstance(value, _BLOCKS):
-        return [value]  # type: ignore[list-item]
+        return [cast("ContentBlock", value)]
     if isinstance(value, list | tuple) and any(isinstance(item, _BLOCKS) for item in value):
         blocks: list[ContentBlock] = []
         for item in value:

@@ -168,6 +168,11 @@ class Server:
         }
 
     @property
+    def max_message_bytes(self) -> int:
+        """Longest message accepted from a client."""
+        return self.limits.max_message_bytes
+
+    @property
     def instructions(self) -> str | None:
         """How to use the server, for the model."""
         text = self._description.instructions
@@ -193,6 +198,7 @@ class Server:
     @overload
     def tool(
         self,
+        /,
         *,
         name: str,
         title: str | None = None,
@@ -235,7 +241,7 @@ class Server:
 
         Spec: server/tools#tool
         """
-        frame = sys._getframe(1)  # noqa: SLF001 - annotations may name the caller's local classes
+        frame = sys._getframe(1)
         chosen = function if isinstance(function, str) else name
 
         def register(function: F) -> F:
@@ -289,9 +295,9 @@ class Server:
 
         Spec: server/resources
         """
-        if not isinstance(uri, str):
-            raise TypeError("a resource needs its URI: @server.resource(\"kite://articles\")")
-        frame = sys._getframe(1)  # noqa: SLF001 - annotations may name the caller's local classes
+        if callable(uri):
+            raise TypeError('a resource needs its URI: @server.resource("kite://articles")')
+        frame = sys._getframe(1)
 
         def register(function: F) -> F:
             parameters = Parameters(function, Context, frame)
@@ -331,6 +337,7 @@ class Server:
     @overload
     def prompt(
         self,
+        /,
         *,
         name: str,
         title: str | None = None,
@@ -368,7 +375,7 @@ class Server:
 
         Spec: server/prompts
         """
-        frame = sys._getframe(1)  # noqa: SLF001 - annotations may name the caller's local classes
+        frame = sys._getframe(1)
         chosen = function if isinstance(function, str) else name
 
         def register(function: F) -> F:
@@ -467,16 +474,17 @@ class Server:
         # Only a program that serves needs this; one that is imported does not.
         from wigwag.server import process  # noqa: PLC0415
 
-        if transport == "stdio":
-            process.run_stdio(self)
-        elif transport == "tcp":
-            process.run_tcp(self, host, port)
-        elif transport == "unix" and path is not None:
-            process.run_unix(self, path)
-        elif transport == "unix":
-            raise ValueError('run("unix") needs the path of the socket')
-        else:
-            raise ValueError(f"there is no transport {transport!r}: use stdio, tcp or unix")
+        match transport:
+            case "stdio":
+                process.run_stdio(self)
+            case "tcp":
+                process.run_tcp(self, host, port)
+            case "unix":
+                if path is None:
+                    raise ValueError('run("unix") needs the path of the socket')
+                process.run_unix(self, path)
+            case _:
+                raise ValueError(f"there is no transport {transport!r}: use stdio, tcp or unix")
 
     async def serve(self, connection: Connection) -> None:
         """Serve one connection until it ends.
@@ -529,24 +537,16 @@ class Server:
         return tool.call(request, lambda: Context(self, request, connection))
 
     def _list_tools(self, request: RequestReceived, connection: ServerConnection) -> bytes:
-        return self._tool_list.page(
-            self._tools, request.params.cursor, request.revision
-        )
+        return self._tool_list.page(self._tools, request.params.cursor, request.revision)
 
     def _list_resources(self, request: RequestReceived, connection: ServerConnection) -> bytes:
-        return self._resource_list.page(
-            self._resources, request.params.cursor, request.revision
-        )
+        return self._resource_list.page(self._resources, request.params.cursor, request.revision)
 
     def _list_templates(self, request: RequestReceived, connection: ServerConnection) -> bytes:
-        return self._template_list.page(
-            self._templates, request.params.cursor, request.revision
-        )
+        return self._template_list.page(self._templates, request.params.cursor, request.revision)
 
     def _list_prompts(self, request: RequestReceived, connection: ServerConnection) -> bytes:
-        return self._prompt_list.page(
-            self._prompts, request.params.cursor, request.revision
-        )
+        return self._prompt_list.page(self._prompts, request.params.cursor, request.revision)
 
     async def _read_resource(
         self, request: RequestReceived, connection: ServerConnection
@@ -569,9 +569,7 @@ class Server:
                 return await feature.read(uri, values, lambda: context)
         raise RequestFailed(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
 
-    async def _get_prompt(
-        self, request: RequestReceived, connection: ServerConnection
-    ) -> Outcome:
+    async def _get_prompt(self, request: RequestReceived, connection: ServerConnection) -> Outcome:
         prompt = self._prompts.get(request.params.name)
         if prompt is None:
             raise _unknown("prompt", request.params.name, self._prompts)
@@ -580,9 +578,7 @@ class Server:
             {} if arguments is UNSET else arguments, lambda: Context(self, request, connection)
         )
 
-    async def _complete(
-        self, request: RequestReceived, connection: ServerConnection
-    ) -> Outcome:
+    async def _complete(self, request: RequestReceived, connection: ServerConnection) -> Outcome:
         return await self._completers.complete(request.params)
 
 

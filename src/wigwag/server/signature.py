@@ -25,7 +25,7 @@ from wigwag.server.plain_schema import decode_hook, schema_of
 Kind = inspect.Parameter
 
 
-class ArgumentsRefused(Exception):  # noqa: N818 - a participle, as all our conditions
+class ArgumentsRefused(Exception):
     """The arguments are not what the function takes; the text says how, for a model to read."""
 
 
@@ -61,7 +61,8 @@ class Parameters:
         self.descriptions = {name: descriptions.get(name, "") for name in self.types}
         self._struct = self._make_struct()
         self._decode = msgspec.json.Decoder(self._struct, dec_hook=decode_hook).decode
-        self._is_plain = self.context is None and not self._keyword
+        # Then the arguments are the parameters, in order.
+        self._is_plain = not self._keyword and len(self.types) == len(self._positional)
         self.schema = self._make_schema()
 
     # --- reading
@@ -151,7 +152,7 @@ class Parameters:
         if parameter.default is not Kind.empty:
             self.defaults[name] = parameter.default
             if parameter.default is None and annotation is not Any:
-                annotation = annotation | None if _can_be_united(annotation) else annotation
+                annotation = annotation | None
         self.types[name] = annotation
 
     @property
@@ -165,8 +166,8 @@ class Parameters:
                 fields.append((name, kind))
             else:
                 # The very object, as Python would pass it; msgspec would copy or refuse it.
-                default = self.defaults[name]
-                fields.append((name, kind, msgspec.field(default_factory=lambda v=default: v)))
+                default = partial(_identity, self.defaults[name])
+                fields.append((name, kind, msgspec.field(default_factory=default)))
         try:
             struct = msgspec.defstruct(
                 "Arguments", fields, kw_only=True, forbid_unknown_fields=True, frozen=True
@@ -218,26 +219,25 @@ def _type_hints(function: Callable[..., Any], frame: types.FrameType | None) -> 
     target = target.func if isinstance(target, partial) else target
     try:
         return typing.get_type_hints(target, include_extras=True)
+    except NameError:
+        # Annotations that are text may name a class that is local to where they stand.
+        local = {} if frame is None else frame.f_locals
+    names = {**local, **getattr(inspect.unwrap(target), "__globals__", {})}
+    try:
+        return typing.get_type_hints(target, names, include_extras=True)
     except NameError as error:
-        if frame is not None:
-            # Annotations that are text may name a class that is local to where they stand.
-            names = {**frame.f_locals, **getattr(inspect.unwrap(target), "__globals__", {})}
-            try:
-                return typing.get_type_hints(target, names, include_extras=True)
-            except NameError as still:
-                error = still
         name = getattr(function, "__qualname__", repr(function))
         raise TypeError(f"an annotation of {name} cannot be understood: {error}") from None
+
+
+def _identity(value: Any) -> Any:
+    return value
 
 
 def _is_context(annotation: Any, context_type: type) -> bool:
     if isinstance(annotation, type):
         return issubclass(annotation, context_type)
     return any(_is_context(part, context_type) for part in typing.get_args(annotation))
-
-
-def _can_be_united(annotation: Any) -> bool:
-    return not isinstance(annotation, str)
 
 
 def _accepts_text(kind: Any) -> bool:

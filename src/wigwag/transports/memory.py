@@ -35,7 +35,7 @@ class MemoryConnection:
         """Hand messages to the peer, on a later turn of the event loop."""
         if self._lost or not messages:
             return
-        self._loop.call_soon(self._peer._deliver, messages)  # noqa: SLF001
+        self._loop.call_soon(self._peer._deliver, messages)
 
     async def drain(self) -> None:
         """Let the peer run once."""
@@ -43,7 +43,7 @@ class MemoryConnection:
 
     def abort(self) -> None:
         """End both sides at once."""
-        self._peer._end()  # noqa: SLF001
+        self._peer._end()
         self._lose(None)
 
     async def aclose(self) -> None:
@@ -83,5 +83,5 @@ def memory_pair() -> tuple[MemoryConnection, MemoryConnection]:
     Must be called while an event loop runs. Both ends belong to that loop.
     """
     one, other = MemoryConnection(), MemoryConnection()
-    one._peer, other._peer = other, one  # noqa: SLF001
+    one._peer, other._peer = other, one
     return one, other

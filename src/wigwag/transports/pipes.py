@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 # Large messages pass in fewer turns; one mebibyte is what Linux allows without privileges.
@@ -14,7 +15,5 @@ def widen(fd: int) -> None:
         return
     import fcntl  # noqa: PLC0415 - exists on Unix only
 
-    try:
+    with contextlib.suppress(OSError):  # a socket, or over the user's allowance
         fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    except OSError:  # a socket, or over the user's allowance
-        pass

@@ -10,7 +10,6 @@ import os
 import socket
 import stat
 from collections.abc import Callable
-from pathlib import Path
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.errors import TransportError
@@ -110,7 +109,7 @@ async def listen_unix(
     Raises:
         TransportError: The path is in use, or cannot be had.
     """
-    await _remove_abandoned(Path(path))
+    await _remove_abandoned(os.fspath(path))
     listener = socket.socket(socket.AF_UNIX)
     # Between the two lines no other task runs: the mask is the whole process's.
     mask = os.umask(0o177)
@@ -127,9 +126,9 @@ async def listen_unix(
     )
 
 
-async def _remove_abandoned(path: Path) -> None:
+async def _remove_abandoned(path: str) -> None:
     try:
-        is_socket = stat.S_ISSOCK(path.stat().st_mode)
+        is_socket = stat.S_ISSOCK(os.stat(path).st_mode)
     except FileNotFoundError:
         return
     if not is_socket:
@@ -137,7 +136,7 @@ async def _remove_abandoned(path: Path) -> None:
     try:
         _, writer = await asyncio.open_unix_connection(path)
     except ConnectionRefusedError:
-        path.unlink(missing_ok=True)
+        os.unlink(path)
     else:
         writer.close()
         raise TransportError(f"cannot listen on {path}: another server listens there")

@@ -28,7 +28,19 @@ __all__ = ["StdioServerParameters", "safe_environment", "spawn_server"]
 
 # What a server process gets of this process's environment: enough to run, and no secrets.
 _INHERITED: Final = (
-    ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
+    (
+        "HOME",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "USER",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "TMPDIR",
+        "TZ",
+    )
     if sys.platform != "win32"
     else (
         "APPDATA",
@@ -135,7 +147,7 @@ def _find_program(server: StdioServerParameters, environment: Mapping[str, str])
     if server.cwd is not None and not Path(server.cwd).is_dir():
         raise ServerStartFailed(f"cannot start `{server}`: there is no folder {server.cwd}")
     path = environment.get("PATH", os.defpath)
-    if os.path.dirname(server.command):  # noqa: PTH120 - Path would drop the "./"
+    if os.path.dirname(server.command):
         return server.command
     # Also finds what only has a name with an extension on Windows, such as npx.cmd.
     program = shutil.which(server.command, path=path)

@@ -18,7 +18,7 @@ from typing import TextIO
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.errors import TransportError
 from wigwag.transports.pipes import widen
-from wigwag.transports.stream import HIGH_WATER_BYTES, ReadHalf, StreamConnection
+from wigwag.transports.stream import HIGH_WATER_BYTES, ByteWriter, ReadHalf, StreamConnection
 
 __all__ = ["is_interactive", "open_stdio"]
 
@@ -62,7 +62,7 @@ async def open_stdio(*, max_line_bytes: int = DEFAULT_MAX_LINE_BYTES) -> StreamC
 
 def _take_over() -> tuple[int, int]:
     """Move the wire to private descriptors; nothing inherits them."""
-    global _taken  # noqa: PLW0603 - the descriptors belong to the process, and so does this
+    global _taken
     if _taken:
         raise TransportError("this process already serves its standard streams")
     try:
@@ -99,11 +99,13 @@ def _is_one_socket(wire_in: int, wire_out: int) -> bool:
 
 async def _attach_pipes(connection: StreamConnection, wire_in: int, wire_out: int) -> None:
     loop = asyncio.get_running_loop()
+    writer: ByteWriter
     if _is_pollable(wire_out):
         widen(wire_out)
         write_pipe = os.fdopen(wire_out, "wb", buffering=0)
-        writer, _ = await loop.connect_write_pipe(lambda: connection, write_pipe)
-        writer.set_write_buffer_limits(HIGH_WATER_BYTES)
+        transport, _ = await loop.connect_write_pipe(lambda: connection, write_pipe)
+        transport.set_write_buffer_limits(HIGH_WATER_BYTES)
+        writer = transport
     else:
         writer = _BlockingWriter(wire_out, connection)
     if _is_pollable(wire_in):

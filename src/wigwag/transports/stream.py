@@ -24,17 +24,33 @@ CLOSE_TIMEOUT = 2.0
 class ByteReader(Protocol):
     """What delivers bytes: the reading half of an asyncio transport, or a thread."""
 
-    def pause_reading(self) -> None: ...
-    def resume_reading(self) -> None: ...
-    def close(self) -> None: ...
+    def pause_reading(self) -> None:
+        """Deliver nothing until `resume_reading`."""
+        ...
+
+    def resume_reading(self) -> None:
+        """Deliver again."""
+        ...
+
+    def close(self) -> None:
+        """Deliver nothing more."""
+        ...
 
 
 class ByteWriter(Protocol):
     """What takes bytes: the writing half of an asyncio transport, or a plain descriptor."""
 
-    def write(self, data: bytes, /) -> None: ...
-    def close(self) -> None: ...
-    def abort(self) -> None: ...
+    def write(self, data: bytes, /) -> None:
+        """Write all of it, in time."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left, then end."""
+        ...
+
+    def abort(self) -> None:
+        """End at once."""
+        ...
 
 
 class StreamConnection(asyncio.Protocol):
