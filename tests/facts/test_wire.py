@@ -146,6 +146,11 @@ def test_a_broken_envelope_is_noticed(message: Any, expected: str) -> None:
     assert any(expected in problem for problem in problems(message, V2025_11_25))
 
 
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_message_says_that_it_is_json_rpc(revision: str) -> None:
+    assert problems({"id": 1, "result": {}}, revision, "server") == ["jsonrpc: is not 2.0"]
+
+
 def test_an_error_without_an_id_is_fine_where_there_was_none_to_read() -> None:
     unreadable = error(-32700)
     del unreadable["id"]
@@ -397,6 +402,15 @@ def test_a_broken_question_is_noticed(asked: dict[str, Any], expected: str) -> N
     assert any(expected in problem for problem in found)
 
 
+def test_a_list_that_is_too_long_is_noticed() -> None:
+    completed = {"resultType": "complete", "completion": {"values": ["a"] * 100}}
+    message = result(completed)
+    assert problems(message, V2026_07_28, "server", "completion/complete") == []
+    completed["completion"] = {"values": ["a"] * 101}
+    (found,) = problems(message, V2026_07_28, "server", "completion/complete")
+    assert found == "result.completion.values: has 101 items, more than 100"
+
+
 def test_a_task_is_a_result_where_tasks_are() -> None:
     task = {
         "taskId": "1",
@@ -578,6 +592,19 @@ def test_an_id_in_use_is_noticed_and_in_legacy_one_that_was_ever_used() -> None:
     assert talk(again, list_, answer, list_, answer) == []  # type: ignore[arg-type]
     (problem,) = talk(again, list_, list_)  # type: ignore[arg-type]
     assert "in flight" in problem
+
+
+def test_a_modern_id_may_be_used_again_after_it_was_cancelled() -> None:
+    conversation = Conversation()
+    call = modern("tools/call", name="add")
+    call["params"]["_meta"] = MODERN_META | {"progressToken": "t"}
+    cancelled = notification("notifications/cancelled", {"requestId": 1})
+    progress = notification("notifications/progress", {"progressToken": "t", "progress": 1})
+    for _ in range(2):
+        talk(conversation, ("client", call), ("server", progress), ("client", cancelled))
+    talk(conversation, ("client", call), ("server", progress))
+    assert conversation.problems == []
+    assert conversation.unanswered == ["tools/call"]
 
 
 def test_requests_without_an_answer_are_known() -> None:
