@@ -86,12 +86,24 @@ def read(folder: Path) -> list[list[Record]]:
     return conversations
 
 
-def problems(records: list[Record]) -> list[str]:
-    """What the types of the official SDK, run in its own environment, have against these."""
-    lines = "".join(json.dumps(asdict(record)) + "\n" for record in records)
-    done = subprocess.run(
-        ORACLE, input=lines, capture_output=True, text=True, timeout=60, check=True
-    )
-    return [
-        f"{each['problem']}\n  in {json.dumps(each['record'])}" for each in json.loads(done.stdout)
-    ]
+class Oracle:
+    """The types of the official SDK, in that SDK's own environment, asked as often as one likes."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            ORACLE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+
+    def problems(self, records: list[Record]) -> list[str]:
+        """What it has against these messages."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.writelines(json.dumps(asdict(record)) + "\n" for record in records)
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        found = json.loads(self._process.stdout.readline())
+        return [f"{each['problem']}\n  in {json.dumps(each['record'])}" for each in found]
+
+    def close(self) -> None:
+        """Lets it go."""
+        self._process.communicate(timeout=10)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from tests.interop import catalogue, conversation
-from tests.interop.conversation import MODERN, Record
+from tests.interop.conversation import MODERN, Oracle, Record
 
 RUNS: Final = [(peer, era) for peer in catalogue.SDKS for era in peer.eras]
 TOUR_SECONDS: Final = 120
@@ -297,7 +297,9 @@ def test_the_client_is_asked_in_the_middle_of_a_call(tour: Tour, step: str, text
     assert tour[step]["text"] == text
 
 
-def test_every_message_we_sent_is_what_the_official_types_expect(tour: Tour) -> None:
+def test_every_message_we_sent_is_what_the_official_types_expect(
+    tour: Tour, oracle: Oracle
+) -> None:
     sent = [record for record in tour.messages if record.sender == "server"]
     assert len(sent) > 30
-    assert conversation.problems(sent) == []
+    assert oracle.problems(sent) == []

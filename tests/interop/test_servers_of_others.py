@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.interop import catalogue, conversation, our_client
-from tests.interop.conversation import MODERN, Record
+from tests.interop.conversation import MODERN, Oracle, Record
 from wigwag import Client
 from wigwag.errors import RemoteProtocolError
 from wigwag.schema import LEGACY_REVISIONS
@@ -297,17 +297,19 @@ def test_a_new_tool_is_noticed_where_the_server_says_that_it_tells(tour: Tour) -
     assert tour["grown"] == [news, True]
 
 
-def test_every_message_we_sent_is_what_the_official_types_expect(tour: Tour) -> None:
+def test_every_message_we_sent_is_what_the_official_types_expect(
+    tour: Tour, oracle: Oracle
+) -> None:
     sent = [record for record in tour.messages if record.sender == "client"]
     assert len(sent) > 50
-    assert conversation.problems(sent) == []
+    assert oracle.problems(sent) == []
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("revision", LEGACY_REVISIONS)
 @pytest.mark.parametrize("peer", catalogue.SDKS, ids=lambda peer: peer.name)
 async def test_every_legacy_revision_can_be_insisted_on(
-    peer: catalogue.Peer, revision: str, tmp_path: Path
+    peer: catalogue.Peer, revision: str, oracle: Oracle, tmp_path: Path
 ) -> None:
     server = catalogue.tapped(tmp_path, peer.server)
     async with Client(server, env=peer.environ, mode=revision, on_stderr=_ignore) as client:
@@ -316,7 +318,7 @@ async def test_every_legacy_revision_can_be_insisted_on(
         result = await client.read_resource("demo://greeting")
         assert [item.text for item in result.contents] == ["Hello, world!"]
     [messages] = conversation.read(tmp_path)
-    assert conversation.problems([r for r in messages if r.sender == "client"]) == []
+    assert oracle.problems([r for r in messages if r.sender == "client"]) == []
 
 
 @pytest.mark.anyio

@@ -2,7 +2,7 @@
 
 Reads one JSON object a line: `{sender, revision, method, kind, message}`, where `kind` is request,
 notification, result or error, and `method` is that of the request where the message answers one.
-Prints a JSON array of `{problem, record}`.
+After an empty line it prints, on one line, a JSON array of `{problem, record}`; and so on.
 """
 
 import json
@@ -105,8 +105,11 @@ def problems(record: dict[str, Any]) -> list[str]:
     return found
 
 
-records = [json.loads(line) for line in sys.stdin]
-report = [
-    {"problem": problem, "record": record} for record in records for problem in problems(record)
-]
-json.dump(report, sys.stdout)
+batch: list[dict[str, Any]] = []
+for line in sys.stdin:
+    if line.strip():
+        batch.append(json.loads(line))
+        continue
+    report = [{"problem": problem, "record": each} for each in batch for problem in problems(each)]
+    print(json.dumps(report), flush=True)
+    batch = []
