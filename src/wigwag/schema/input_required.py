@@ -32,7 +32,7 @@ class InputRequiredResult(Result, kw_only=True, frozen=True):
     At least one of the two optional members is present.
     """
 
-    result_type: str
+    result_type: str  # pyright: ignore[reportGeneralTypeIssues]  # required here, a keyword
     """Always `input_required`."""
     input_requests: InputRequests | UnsetType = UNSET
     request_state: str | UnsetType = UNSET

@@ -66,13 +66,13 @@ class ResourceContents(Schema, kw_only=True, frozen=True):
 class TextResourceContents(ResourceContents, kw_only=True, frozen=True):
     """What a resource holds, as text."""
 
-    text: str
+    text: str  # pyright: ignore[reportGeneralTypeIssues]  # required here, members are keywords
 
 
 class BlobResourceContents(ResourceContents, kw_only=True, frozen=True):
     """What a resource holds, as bytes in base64."""
 
-    blob: str
+    blob: str  # pyright: ignore[reportGeneralTypeIssues]  # as above
 
 
 class ListResourcesResult(PaginatedResult, kw_only=True, frozen=True):
