@@ -36,13 +36,17 @@ CLEANUP_TIMEOUT: Final = 0.25
 
 if sys.version_info >= (3, 12):
 
-    def _start_task(work: Coroutine[Any, Any, Outcome]) -> asyncio.Task[Outcome]:
+    def _start_task(
+        work: Coroutine[Any, Any, Outcome], loop: asyncio.AbstractEventLoop
+    ) -> asyncio.Task[Outcome]:
         # Runs up to its first suspension at once, and most handlers are done then.
-        return asyncio.Task(work, eager_start=True)
+        return asyncio.Task(work, loop=loop, eager_start=True)
 else:
 
-    def _start_task(work: Coroutine[Any, Any, Outcome]) -> asyncio.Task[Outcome]:
-        return asyncio.Task(work)
+    def _start_task(
+        work: Coroutine[Any, Any, Outcome], loop: asyncio.AbstractEventLoop
+    ) -> asyncio.Task[Outcome]:
+        return asyncio.Task(work, loop=loop)
 
 
 Outcome = Struct | bytes
@@ -186,7 +190,7 @@ class ServerConnection:
         if type(outcome) is not CoroutineType:
             self._succeed(request, outcome)  # type: ignore[arg-type]
             return
-        task = _start_task(outcome)
+        task = _start_task(outcome, self._loop)
         if task.done():
             self._finish(request, task)
             return
