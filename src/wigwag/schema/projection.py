@@ -26,7 +26,7 @@ from wigwag.schema.content import (
     ToolUseContent,
     UnknownContent,
 )
-from wigwag.schema.elicitation import ElicitRequestFormParams
+from wigwag.schema.elicitation import ElicitRequestFormParams, ElicitResult
 from wigwag.schema.revisions import (
     LEGACY_REVISIONS,
     REVISIONS,
@@ -237,6 +237,16 @@ def _with_enum_names(schema: Any) -> Any:
     }
 
 
+def _join_lists(result: ElicitResult) -> ElicitResult:
+    if isinstance(result.content, UnsetType):
+        return result
+    lists = {key: value for key, value in result.content.items() if isinstance(value, list)}
+    if not lists:
+        return result
+    joined = {key: ", ".join(value) for key, value in lists.items()}
+    return replace(result, content=result.content | joined)
+
+
 def _one_message_per_block(params: CreateMessageRequestParams) -> Any:
     if all(not isinstance(m.content, list) or len(m.content) == 1 for m in params.messages):
         return params
@@ -299,6 +309,7 @@ _REWRITES: Final[tuple[tuple[type, Rewrite, tuple[str, ...]], ...]] = (
     (Tool, _drop_output_schema_but_of_objects, LEGACY_REVISIONS),
     (ClientCapabilities, _drop_elicitation_by_url_alone, (V2025_06_18,)),
     (ElicitRequestFormParams, _put_titles_of_choices_beside_them, (V2025_06_18,)),
+    (ElicitResult, _join_lists, (V2025_06_18,)),
     (CreateMessageRequestParams, _one_message_per_block, _BEFORE_1125),
     (SamplingMessage, _one_block, _BEFORE_1125),
     (CreateMessageResult, _one_block, _BEFORE_1125),

@@ -28,6 +28,7 @@ from wigwag.schema import (
     ElicitationCapability,
     ElicitRequestFormParams,
     ElicitRequestURLParams,
+    ElicitResult,
     EmbeddedResource,
     GetPromptResult,
     Icon,
@@ -420,6 +421,14 @@ def test_2025_06_18_has_the_titles_of_choices_in_a_list_of_their_own() -> None:
 def test_a_form_without_choices_stays_as_it_is(schema: dict[str, Any]) -> None:
     params = ElicitRequestFormParams(message="Which?", requested_schema=schema)
     assert project(params, V2025_06_18) is params
+
+
+def test_2025_06_18_has_no_lists_among_the_answers_of_a_form() -> None:
+    answer = ElicitResult(action="accept", content={"kites": ["red", "blue"], "wind": 3})
+    assert project(answer, V2025_06_18).content == {"kites": "red, blue", "wind": 3}
+    assert project(answer, V2025_11_25) is answer
+    for plain in (ElicitResult(action="decline"), ElicitResult(action="accept", content={"a": 1})):
+        assert project(plain, V2025_06_18) is plain
 
 
 def test_the_id_of_an_elicitation_exists_in_2025_11_25_only() -> None:
