@@ -98,7 +98,9 @@ class Oracle:
         """What it has against these messages."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.writelines(json.dumps(asdict(record)) + "\n" for record in records)
+        # That SDK knows nothing of the tasks of 2025-11-25 any more.
+        known = [record for record in records if not record.method.startswith("tasks/")]
+        self._process.stdin.writelines(json.dumps(asdict(record)) + "\n" for record in known)
         self._process.stdin.write("\n")
         self._process.stdin.flush()
         found = json.loads(self._process.stdout.readline())
