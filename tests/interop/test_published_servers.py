@@ -102,8 +102,8 @@ async def test_everything_is_called(connect: Any) -> None:
             "conditions": "Light rain / drizzle",
             "humidity": 82,
         }
-        for name, arguments in (("echo", {}), ("nonesuch", {})):
-            refused = await client.call_tool(name, arguments)
+        for name in ("echo", "nonesuch"):
+            refused = await client.call_tool(name, {})
             assert refused.is_error is True
             assert text_of(refused).startswith("MCP error -32602")
 
@@ -127,6 +127,7 @@ async def test_every_kind_of_content_is_read(connect: Any) -> None:
         embedded = (await client.call_tool("get-resource-reference", asked)).content[1]
         assert isinstance(embedded, EmbeddedResource)
         assert embedded.resource.uri == "demo://resource/dynamic/blob/2"
+        assert isinstance(embedded.resource.blob, str)
         assert base64.b64decode(embedded.resource.blob).startswith(b"Resource 2")
 
 
