@@ -1,7 +1,6 @@
 """Wigwag: the server of the contract in `contract.py`, for the clients of others."""
 
 import asyncio
-import json
 
 import contract
 import msgspec
@@ -16,10 +15,6 @@ class Weather(msgspec.Struct):
     city: str
     temperature: float
     conditions: str
-
-
-class Name(msgspec.Struct):
-    name: str
 
 
 @app.tool
@@ -67,37 +62,7 @@ async def log_something(ctx: Context) -> str:
     return "logged"
 
 
-if hasattr(Context, "resource_updated"):
-
-    @app.tool
-    async def touch(ctx: Context) -> str:
-        ctx.resource_updated("demo://greeting")
-        return "touched"
-
-    @app.tool
-    def grow() -> str:
-        def grown() -> str:
-            return "grown"
-
-        app.tool(grown)
-        return "grew"
-
-
-if hasattr(Context, "elicit"):
-
-    @app.tool
-    async def ask_name(ctx: Context) -> str:
-        answer = await ctx.elicit("Who are you?", Name)
-        return f"Hello, {answer.content.name}"
-
-    @app.tool
-    async def ask_model(prompt: str, ctx: Context) -> str:
-        answer = await ctx.sample(prompt, max_tokens=100)
-        return f"The model said: {answer.content.text}"
-
-    @app.tool
-    async def ask_roots(ctx: Context) -> str:
-        return json.dumps([root.uri for root in await ctx.list_roots()])
+# Not here yet: `touch`, `grow` and the questions to the client, until `Context` has the means.
 
 
 @app.resource("demo://greeting", mime_type="text/plain")
