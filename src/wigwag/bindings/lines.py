@@ -45,7 +45,7 @@ class LineDecoder:
     >>> decoder.feed(b':2}\n\n')
     [b'{"id":2}']
 
-    Blank lines are dropped, and so is a carriage return before the line feed: a peer that writes in
+    Empty lines are dropped, and so is a carriage return before the line feed: a peer that writes in
     text mode on Windows adds them. Work is linear in the bytes fed.
 
     Args:
@@ -56,6 +56,7 @@ class LineDecoder:
         self.max_line_bytes = max_line_bytes
         self._partial: list[bytes] = []  # the pieces of the line begun but not yet ended
         self._partial_bytes = 0
+        self._had_return = False  # the last chunk ended in a carriage return
         self._head: bytes | None = None  # set while the rest of an overlong line is thrown away
 
     def feed(self, data: bytes) -> list[bytes | LineTooLong]:
@@ -75,11 +76,14 @@ class LineDecoder:
             self._keep(rest)
         if len(data) > self.max_line_bytes:
             lines = [self._check(line) for line in lines]
-        return [line for line in map(_stripped, lines) if line]
+        if b"\r" in data or self._had_return:
+            self._had_return = data[-1:] == b"\r"
+            lines = [_without_return(line) for line in lines]
+        return [line for line in lines if line]
 
     def end(self) -> list[bytes | LineTooLong]:
         """Return the last line when the stream ended without a line feed behind it."""
-        line = _stripped(self._take())
+        line = _without_return(self._take())
         return [line] if line else []
 
     def _keep(self, piece: bytes) -> None:
@@ -116,17 +120,11 @@ def encode_lines(messages: list[bytes]) -> bytes:
     >>> encode_lines([b'{"a":1}', b'{\n"b": 2}'])
     b'{"a":1}\n{"b":2}\n'
     """
-    if len(messages) == 1 and b"\n" not in messages[0]:
-        return messages[0] + b"\n"
-    lines = [msgspec.json.format(text, indent=-1) if b"\n" in text else text for text in messages]
-    lines.append(b"")
-    return b"\n".join(lines)
+    framed = messages[0] + b"\n" if len(messages) == 1 else b"\n".join([*messages, b""])
+    if framed.count(b"\n") == len(messages):
+        return framed
+    return encode_lines([msgspec.json.format(text, indent=-1) for text in messages])
 
 
-def _stripped(line: bytes | LineTooLong) -> bytes | LineTooLong:
-    if isinstance(line, LineTooLong):
-        return line
-    if line[-1:] == b"\r":
-        line = line[:-1]
-    # A line of JSON starts with a bracket; anything else may be blank.
-    return line if line[:1] in (b"{", b"[") or line.strip() else b""
+def _without_return(line: bytes | LineTooLong) -> bytes | LineTooLong:
+    return line[:-1] if isinstance(line, bytes) and line[-1:] == b"\r" else line

@@ -43,6 +43,20 @@ class _Envelope(msgspec.Struct, frozen=True, gc=False):
     error: ErrorObject | UnsetType = UNSET
 
 
+class _WholeRequest(Request, frozen=True, gc=False, kw_only=True):
+    jsonrpc: Literal["2.0"]
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+class _WholeResponse(Response, frozen=True, gc=False, kw_only=True):
+    jsonrpc: Literal["2.0"]
+    method: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_decode_request = msgspec.json.Decoder(_WholeRequest).decode
+_decode_response = msgspec.json.Decoder(_WholeResponse).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode_array = msgspec.json.Decoder(list[Raw]).decode
 _encode = msgspec.json.Encoder().encode
@@ -61,6 +75,30 @@ def decode_message(data: bytes) -> Message:
     except UNDECODABLE:
         return _decode_array_of_messages(data) or _diagnose(data)
     return _classify(envelope, data)
+
+
+def decode_request(data: bytes) -> Request | None:
+    """Read a message that is most likely a request; `None` when it is not, or not a sound one.
+
+    What `decode_message` would say of it in the end, sooner.
+    """
+    try:
+        message = _decode_request(data)
+    except UNDECODABLE:
+        return None
+    return message if message.result is UNSET and message.error is UNSET else None
+
+
+def decode_response(data: bytes) -> Response | None:
+    """Read a message that is most likely a result; `None` when it is not, or not a sound one.
+
+    The type of the result is not looked at: whoever decodes it will see.
+    """
+    try:
+        message = _decode_response(data)
+    except UNDECODABLE:
+        return None
+    return message if message.method is UNSET and message.error is UNSET else None
 
 
 def overlong_message(head: bytes, limit: int) -> InvalidMessage:
@@ -147,7 +185,8 @@ def _decode_array_of_messages(data: bytes) -> Batch | InvalidMessage | None:
     if len(texts) > MAX_BATCH_MESSAGES:
         reason = f"Invalid Request: a batch of more than {MAX_BATCH_MESSAGES} messages"
         return InvalidMessage(INVALID_REQUEST, reason, data)
-    return Batch([_decode_single(bytes(text)) for text in texts], data)
+    copies = [bytes(text) for text in texts]
+    return Batch([_decode_single(text) for text in copies], copies, data)
 
 
 def _decode_single(data: bytes) -> SingleMessage:

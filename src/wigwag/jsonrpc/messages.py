@@ -74,6 +74,8 @@ class Batch(Struct, frozen=True):
     """An array of messages, as revision 2025-03-26 allows. Spec: 2025-03-26 basic#batching."""
 
     messages: list[SingleMessage]
+    texts: list[bytes]
+    """The bytes of each of them."""
     data: bytes
 
 

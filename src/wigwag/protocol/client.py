@@ -26,7 +26,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.errors import InvalidResult, LocalProtocolError, RemoteProtocolError, RequestFailed
-from wigwag.jsonrpc.codec import encode_id, encode_request, encode_value
+from wigwag.jsonrpc.codec import decode_response, encode_id, encode_request, encode_value
 from wigwag.jsonrpc.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from wigwag.jsonrpc.inflight import OutgoingRequest
 from wigwag.jsonrpc.messages import (
@@ -152,6 +152,17 @@ class ClientProtocol(PeerProtocol):
     def is_probing(self) -> bool:
         """Whether the server has not shown its era yet; one that dies now died of the probe."""
         return self._state is _State.PROBING and bool(self._legacy)
+
+    def receive_message(self, data: bytes, *, now: float) -> Sequence[Event]:
+        """Take the bytes of one message and return what it means, in order.
+
+        Never raises for what the peer sent. Answers that need no handler are in
+        `messages_to_send` afterwards.
+        """
+        response = decode_response(data)
+        if response is not None:
+            return self._receive_response(response, now)
+        return super().receive_message(data, now=now)
 
     # --- connecting
 
@@ -456,7 +467,7 @@ class ClientProtocol(PeerProtocol):
         return events
 
     def _receive_request(
-        self, message: Request, batch: ReplyBatch | None = None
+        self, message: Request, source: bytes, batch: ReplyBatch | None = None
     ) -> Sequence[Event]:
         connected = self.connected
         if message.method == PING and not self.is_modern:
@@ -479,7 +490,7 @@ class ClientProtocol(PeerProtocol):
             message.id,
             message.method,
             params,
-            message.params,
+            source,
             connected.revision,
             False,  # noqa: FBT003 - positional, as everywhere this is made
             params.meta,

@@ -31,7 +31,7 @@ class RequestReceived(Struct, eq=False):
         id: The id it came under.
         method: Its method.
         params: The decoded params, of the type that the table of methods names.
-        raw_params: The same as they came, with the members that the type does not have.
+        source: The bytes of the message, with the members that the type does not have.
         revision: The revision in which it is asked and must be answered.
         is_modern: Whether it described itself in `_meta`, without a handshake.
         meta: Its `_meta`, if any.
@@ -42,7 +42,7 @@ class RequestReceived(Struct, eq=False):
     id: RequestId
     method: str
     params: Any
-    raw_params: Raw | UnsetType
+    source: bytes
     revision: str
     is_modern: bool
     meta: RequestMetaObject | UnsetType
@@ -64,7 +64,6 @@ class NotificationReceived(Struct, eq=False, frozen=True):
 
     method: str
     params: Any
-    raw_params: Raw | UnsetType
 
 
 class ResponseReceived(Struct, eq=False, frozen=True):

@@ -24,6 +24,8 @@ from wigwag.schema import (
 
 _MODERN_KEYS = (PROTOCOL_VERSION_KEY, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY)
 
+_NAMELESS = Implementation(name="", version="")
+
 _decoders: dict[str, Callable[[Any], Any]] = {}
 
 
@@ -89,25 +91,27 @@ def is_modern(meta: RequestMetaObject | UnsetType) -> bool:
     )
 
 
-def read_broken_meta(params: Raw | UnsetType) -> tuple[RequestMetaObject | UnsetType, bool]:
+def read_broken_meta(params: Raw | UnsetType) -> RequestMetaObject | UnsetType:
     """Read what can be read of the `_meta` of params that did not decode.
 
-    Returns:
-        The `_meta` with its ill-typed members left out, and whether the request is modern.
+    A member of the wrong type is left out. Where no other says that the request is modern, the
+    presence of a modern one still does: then it gets a client without a name.
     """
     try:
         value = msgspec.json.decode(b"{}" if params is UNSET else params)
     except UNDECODABLE:
-        return UNSET, False
+        return UNSET
     meta = value.get("_meta") if isinstance(value, dict) else None
     if not isinstance(meta, dict):
-        return UNSET, False
+        return UNSET
     readable = RequestMetaObject(
         protocol_version=_converted(meta, PROTOCOL_VERSION_KEY, str),
         client_capabilities=_converted(meta, CLIENT_CAPABILITIES_KEY, ClientCapabilities),
         client_info=_converted(meta, CLIENT_INFO_KEY, Implementation),
     )
-    return readable, any(key in meta for key in _MODERN_KEYS)
+    if not is_modern(readable) and any(key in meta for key in _MODERN_KEYS):
+        return RequestMetaObject(client_info=_NAMELESS)
+    return readable
 
 
 def _converted(meta: dict[str, Any], key: str, kind: Any) -> Any:

@@ -48,6 +48,7 @@ from wigwag.protocol.events import (
     RequestReceived,
     ResponseReceived,
 )
+from wigwag.protocol.hot_path import Call
 from wigwag.protocol.params import ParamsRefused, decode_params
 from wigwag.schema import (
     NOTIFICATIONS_CANCELLED,
@@ -87,7 +88,7 @@ class PeerProtocol(ABC):
         """
         message = decode_message(data)
         if type(message) is Request:
-            return self._receive_request(message)
+            return self._receive_request(message, data)
         if type(message) is Response:
             return self._receive_response(message, now)
         if type(message) is Notification:
@@ -105,6 +106,8 @@ class PeerProtocol(ABC):
             request = None if message.id is None else self._outgoing.pop(message.id)
             if request is not None:
                 return (AnswerInvalid(request, message.reason),)
+        elif message.data.isspace():
+            return ()  # a blank line
         elif self._must_answer(message):
             self._to_send.append(encode_error(message.id, message.code, message.reason))
         return (MessageIgnored(message.reason, message),)
@@ -189,7 +192,7 @@ class PeerProtocol(ABC):
 
     @abstractmethod
     def _receive_request(
-        self, message: Request, batch: ReplyBatch | None = None
+        self, message: Request, source: bytes, batch: ReplyBatch | None = None
     ) -> Sequence[Event]:
         """Judge a request of the peer."""
 
@@ -227,7 +230,7 @@ class PeerProtocol(ABC):
             return self._receive_cancelled(params)
         if message.method == NOTIFICATIONS_PROGRESS:
             return self._receive_progress(params, now)
-        return (NotificationReceived(message.method, params, message.params),)
+        return (NotificationReceived(message.method, params),)
 
     def _receive_cancelled(self, params: CancelledNotificationParams) -> Sequence[Event]:
         request_id = params.request_id
@@ -252,9 +255,9 @@ class PeerProtocol(ABC):
         events: list[Event] = []
         replies = ReplyBatch()
         mark = len(self._to_send)
-        for message in batch.messages:
+        for message, text in zip(batch.messages, batch.texts, strict=True):
             if type(message) is Request:
-                events += self._receive_request(message, replies)
+                events += self._receive_request(message, text, replies)
             elif type(message) is Notification:
                 events += self._receive_notification(message, now)
             elif type(message) is Response:
@@ -289,7 +292,7 @@ class PeerProtocol(ABC):
             self._leave_batch(request)
 
     def _refuse(
-        self, message: Request, code: int, reason: str, data: Any = UNSET
+        self, message: Request | Call, code: int, reason: str, data: Any = UNSET
     ) -> Sequence[Event]:
         """Refuse a request that never was in flight."""
         self._to_send.append(encode_error(message.id, code, reason, data))

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.errors import LocalProtocolError
-from wigwag.jsonrpc.codec import encode_id, encode_request, encode_value
+from wigwag.jsonrpc.codec import decode_request, encode_id, encode_request, encode_value
 from wigwag.jsonrpc.codes import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -39,6 +39,7 @@ from wigwag.protocol.gates import (
     offered_methods,
     required_client_capability,
 )
+from wigwag.protocol.hot_path import Call, decode_call
 from wigwag.protocol.params import (
     ParamsRefused,
     decode_params,
@@ -60,6 +61,7 @@ from wigwag.schema import (
     REVISIONS,
     SERVER_DISCOVER,
     SERVER_INFO_KEY,
+    TOOLS_CALL,
     UNSUPPORTED_PROTOCOL_VERSION,
     URL_ELICITATION_REQUIRED,
     ClientCapabilities,
@@ -75,10 +77,16 @@ from wigwag.schema import (
     project,
 )
 
-__all__ = ["ServerDescription", "ServerProtocol", "Session"]
+__all__ = ["ServerDescription", "ServerProtocol", "Session", "encode_members"]
 
 # From the least severe to the most.
 _LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
+
+_RESULT_HEAD: Final = b'{"jsonrpc":"2.0","id":'
+_RESULT: Final = b',"result":{'
+
+# A result that has one of these says more than the head that others get.
+_OWN_HEAD: Final = ("meta", "result_type", "ttl_ms", "cache_scope")
 
 # What a cacheable result says when its handler says nothing: do not keep it.
 _NO_CACHE = b',"ttlMs":0,"cacheScope":"private"'
@@ -112,7 +120,8 @@ class ServerDescription:
         self.modern = tuple(r for r in MODERN_REVISIONS if r in revisions)
         self._declare = capabilities
         identity = encode_value(project(info, MODERN_REVISIONS[-1]))
-        self._head = b'{"resultType":"%b","_meta":{"%b":%b}' % (
+        self._heads: dict[str, bytes] = {}
+        self._head = b'"resultType":"%b","_meta":{"%b":%b}' % (
             RESULT_COMPLETE.encode(),
             SERVER_INFO_KEY.encode(),
             identity,
@@ -139,22 +148,23 @@ class ServerDescription:
             offered = self._offered[revision] = offered_methods(self.capabilities, revision)
         return method in offered
 
-    def complete(self, result: Struct | bytes, method: str, revision: str) -> bytes:
-        """Encode a result for a modern request, with the members that every such result has."""
-        cacheable = METHODS[method].cacheable
-        if not isinstance(result, bytes):
-            values = {
-                name: getattr(result, name)
-                for name in ("meta", "result_type", "ttl_ms", "cache_scope")
-                if getattr(result, name, UNSET) is not UNSET
-            }
-            if values:
-                return self._complete_in_full(result, revision, cacheable=cacheable)
-            result = encode_value(project(result, revision))
-        head = self._head + _NO_CACHE if cacheable else self._head
-        return head + b"}" if result == b"{}" else b"%b,%b" % (head, result[1:])
+    def head(self, method: str) -> bytes:
+        """Return the members that every result of a modern request begins with, encoded."""
+        head = self._heads.get(method)
+        if head is None:
+            head = self._head + _NO_CACHE if METHODS[method].cacheable else self._head
+            self._heads[method] = head
+        return head
 
-    def _complete_in_full(self, result: Any, revision: str, *, cacheable: bool) -> bytes:
+    def complete(self, result: Struct, method: str, revision: str) -> bytes:
+        """Encode a result for a modern request, with the members that every such result has."""
+        if any(getattr(result, name, UNSET) is not UNSET for name in _OWN_HEAD):
+            return self._complete_in_full(result, method, revision)
+        members = encode_value(project(result, revision))[1:-1]
+        return b"{%b,%b}" % (self.head(method), members) if members else b"{%b}" % self.head(method)
+
+    def _complete_in_full(self, result: Any, method: str, revision: str) -> bytes:
+        cacheable = METHODS[method].cacheable
         meta = {} if result.meta is UNSET else result.meta
         changes: dict[str, Any] = {"meta": {SERVER_INFO_KEY: self._identity, **meta}}
         if result.result_type is UNSET:
@@ -165,6 +175,18 @@ class ServerDescription:
                 "private" if result.cache_scope is UNSET else result.cache_scope
             )
         return encode_value(msgspec.structs.replace(project(result, revision), **changes))
+
+
+def encode_members(result: Struct, revision: str) -> bytes:
+    """Encode the members of a result, as `ServerProtocol.send_result` takes them.
+
+    For results that are kept, or that are sent as they are: they have neither `_meta` nor
+    `resultType`.
+
+    Raises:
+        LocalProtocolError: The result holds a value that JSON has no form for.
+    """
+    return encode_value(project(result, revision))[1:-1]
 
 
 class Session(Struct):
@@ -190,6 +212,20 @@ class ServerProtocol(PeerProtocol):
         self.session: Session | None = None
         """The session, once `initialize` has been answered."""
 
+    def receive_message(self, data: bytes, *, now: float) -> Sequence[Event]:
+        """Take the bytes of one message and return what it means, in order.
+
+        Never raises for what the peer sent. Answers that need no handler are in
+        `messages_to_send` afterwards.
+        """
+        call = decode_call(data)
+        if call is not None:
+            return self._receive_call(call, data)
+        request = decode_request(data)
+        if request is not None:
+            return self._receive_request(request, data)
+        return super().receive_message(data, now=now)
+
     # --- answers and notifications
 
     def send_result(self, request: RequestReceived, result: Struct | bytes) -> None:
@@ -197,8 +233,8 @@ class ServerProtocol(PeerProtocol):
 
         Args:
             request: The event it arrived as.
-            result: The result, which is made to fit the revision of the request; or its bytes,
-                which must fit it already and have neither `_meta` nor `resultType`.
+            result: The result, which is made to fit the revision of the request; or its members
+                as encoded by `encode_members`, which must fit it already.
 
         Raises:
             LocalProtocolError: The result holds a value that JSON has no form for; the request
@@ -206,15 +242,21 @@ class ServerProtocol(PeerProtocol):
         """
         if self._incoming.get(request.id) is not request:
             return
-        if request.is_modern:
-            body = self._description.complete(result, request.method, request.revision)
-        elif isinstance(result, bytes):
-            body = result
+        if isinstance(result, bytes):
+            head = self._description.head(request.method) if request.is_modern else b""
+            comma = b"," if head and result else b""
+            pieces = (_RESULT_HEAD, encode_id(request.id), _RESULT, head, comma, result, b"}}")
         else:
-            body = encode_value(project(result, request.revision))
-        self._answer(
-            request, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode_id(request.id), body)
-        )
+            if request.is_modern:
+                body = self._description.complete(result, request.method, request.revision)
+            else:
+                body = encode_value(project(result, request.revision))
+            pieces = (_RESULT_HEAD, encode_id(request.id), _RESULT, body[1:-1], b"", b"", b"}}")
+        if request.reply_batch is None:
+            del self._incoming[request.id]
+            self._to_send.append(b"".join(pieces))
+        else:
+            self._answer(request, b"".join(pieces))
 
     def send_error(
         self, request: RequestReceived, code: int, message: str, data: Any = UNSET
@@ -317,35 +359,72 @@ class ServerProtocol(PeerProtocol):
 
     # --- requests
 
+    def _receive_call(self, call: Call, source: bytes) -> Sequence[Event]:
+        """Take a modern tool call with which nothing is wrong; leave others to `_judge`."""
+        params = call.params
+        meta = params.meta
+        if (
+            meta is UNSET
+            or meta.client_capabilities is UNSET
+            or meta.protocol_version not in self._description.modern
+            or call.id in self._incoming
+            or not self._description.offers(TOOLS_CALL, meta.protocol_version)
+        ):
+            return self._judge(call, source, params, meta, None, None)
+        request = RequestReceived(
+            call.id,
+            TOOLS_CALL,
+            params,
+            source,
+            meta.protocol_version,
+            True,  # noqa: FBT003 - positional, for this is the hot path
+            meta,
+            meta.client_capabilities,
+            meta.client_info,
+        )
+        self._incoming[call.id] = request
+        return (request,)
+
     def _receive_request(
-        self, message: Request, batch: ReplyBatch | None = None
+        self, message: Request, source: bytes, batch: ReplyBatch | None = None
     ) -> Sequence[Event]:
-        if message.id in self._incoming:
-            return self._refuse(
-                message, INVALID_REQUEST, f"Invalid Request: id {message.id!r} is in flight already"
-            )
-        fault: ParamsRefused | None = None
         try:
             params = decode_params(message.method, message.params)
-            meta: RequestMetaObject | UnsetType = params.meta
-            modern = is_modern(meta)
-        except ParamsRefused as error:
-            if error.code == PARSE_ERROR:
-                return self._refuse(message, error.code, error.reason)
-            params, fault = None, error
-            meta, modern = read_broken_meta(message.params)
-        if modern and self._description.modern:
-            return self._receive_modern(message, params, meta, fault)
-        return self._receive_legacy(message, params, meta, fault, batch)
+        except ParamsRefused as fault:
+            if fault.code == PARSE_ERROR:
+                return self._refuse(message, fault.code, fault.reason)
+            meta = read_broken_meta(message.params)
+            return self._judge(message, source, None, meta, fault, batch)
+        return self._judge(message, source, params, params.meta, None, batch)
 
-    def _receive_modern(
+    def _judge(
         self,
-        message: Request,
+        message: Request | Call,
+        source: bytes,
         params: Any,
         meta: RequestMetaObject | UnsetType,
         fault: ParamsRefused | None,
+        batch: ReplyBatch | None,
     ) -> Sequence[Event]:
-        assert meta is not UNSET
+        """Tell the era of a request, and whether it can be served in it.
+
+        What is wrong with its params is said last: what matters more comes first.
+        """
+        if message.id in self._incoming:
+            reason = f"Invalid Request: id {message.id!r} is in flight already"
+            return self._refuse(message, INVALID_REQUEST, reason)
+        if meta is not UNSET and is_modern(meta) and self._description.modern:
+            return self._receive_modern(message, source, params, meta, fault)
+        return self._receive_legacy(message, source, params, meta, fault, batch)
+
+    def _receive_modern(
+        self,
+        message: Request | Call,
+        source: bytes,
+        params: Any,
+        meta: RequestMetaObject,
+        fault: ParamsRefused | None,
+    ) -> Sequence[Event]:
         version, capabilities = meta.protocol_version, meta.client_capabilities
         if version is UNSET or capabilities is UNSET:
             return self._refuse(message, INVALID_PARAMS, _missing_meta(meta))
@@ -360,7 +439,7 @@ class ServerProtocol(PeerProtocol):
             message.id,
             message.method,
             params,
-            message.params,
+            source,
             version,
             True,  # noqa: FBT003 - positional, for this is the hot path
             meta,
@@ -383,7 +462,8 @@ class ServerProtocol(PeerProtocol):
 
     def _receive_legacy(
         self,
-        message: Request,
+        message: Request | Call,
+        source: bytes,
         params: Any,
         meta: RequestMetaObject | UnsetType,
         fault: ParamsRefused | None,
@@ -402,7 +482,7 @@ class ServerProtocol(PeerProtocol):
             message.id,
             method,
             params,
-            message.params,
+            source,
             session.revision,
             False,  # noqa: FBT003 - positional, for this is the hot path
             meta,
@@ -417,12 +497,12 @@ class ServerProtocol(PeerProtocol):
             return (request,)
         if method == LOGGING_SET_LEVEL:
             session.log_level = params.level
-        self.send_result(request, b"{}")
+        self.send_result(request, b"")
         return ()
 
     def _receive_initialize(
         self,
-        message: Request,
+        message: Request | Call,
         params: InitializeRequestParams | None,
         fault: ParamsRefused | None,
         batch: ReplyBatch | None,
@@ -451,7 +531,7 @@ class ServerProtocol(PeerProtocol):
 
     # --- refusals
 
-    def _refuse_version(self, message: Request, requested: str) -> Sequence[Event]:
+    def _refuse_version(self, message: Request | Call, requested: str) -> Sequence[Event]:
         supported = list(self._description.modern)
         return self._refuse(
             message,
@@ -460,7 +540,7 @@ class ServerProtocol(PeerProtocol):
             UnsupportedProtocolVersionData(supported=supported, requested=requested),
         )
 
-    def _refuse_method(self, message: Request, revision: str) -> Sequence[Event]:
+    def _refuse_method(self, message: Request | Call, revision: str) -> Sequence[Event]:
         method = message.method
         row = METHODS.get(method)
         if row is None:
@@ -472,7 +552,7 @@ class ServerProtocol(PeerProtocol):
         return self._refuse(message, METHOD_NOT_FOUND, reason)
 
     def _receive_sessionless(
-        self, message: Request, fault: ParamsRefused | None
+        self, message: Request | Call, fault: ParamsRefused | None
     ) -> Sequence[Event]:
         """Refuse what is neither modern nor in a session, saying what would be served."""
         description = self._description

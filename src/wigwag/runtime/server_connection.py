@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from types import CoroutineType
 from typing import Any, Final
 
@@ -34,23 +35,13 @@ DRAIN_TIMEOUT: Final = 0.5
 # A cancelled handler has this long to clean up before it is left behind.
 CLEANUP_TIMEOUT: Final = 0.25
 
-if sys.version_info >= (3, 12):
-
-    def _start_task(
-        work: Coroutine[Any, Any, Outcome], loop: asyncio.AbstractEventLoop
-    ) -> asyncio.Task[Outcome]:
-        # Runs up to its first suspension at once, and most handlers are done then.
-        return asyncio.Task(work, loop=loop, eager_start=True)
-else:
-
-    def _start_task(
-        work: Coroutine[Any, Any, Outcome], loop: asyncio.AbstractEventLoop
-    ) -> asyncio.Task[Outcome]:
-        return asyncio.Task(work, loop=loop)
-
-
 Outcome = Struct | bytes
 Handler = Callable[[RequestReceived, "ServerConnection"], Outcome | Coroutine[Any, Any, Outcome]]
+
+# An eager task runs up to its first suspension at once, and most handlers are done then.
+_start_task: Callable[..., asyncio.Task[Outcome]] = asyncio.Task
+if sys.version_info >= (3, 12):
+    _start_task = partial(asyncio.Task, eager_start=True)
 
 
 class ServerConnection:
@@ -59,8 +50,9 @@ class ServerConnection:
     Args:
         connection: What carries the messages; it is started here.
         protocol: The server's end of the conversation.
-        handle: Answers a request: with a result, or with a coroutine that returns one. What either
-            raises becomes the error response.
+        handlers: For each method what answers a request: with a result, with the members of one,
+            encoded, or with a coroutine that returns either. What it raises becomes the error
+            response.
         on_notification: Called with each notification that has no meaning to the protocol itself.
     """
 
@@ -68,14 +60,14 @@ class ServerConnection:
         self,
         connection: Connection,
         protocol: ServerProtocol,
-        handle: Handler,
+        handlers: Mapping[str, Handler],
         *,
         on_notification: Callable[[NotificationReceived], None] | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._connection = connection
         self._protocol = protocol
-        self._handle = handle
+        self._handlers = handlers
         self._on_notification = on_notification
         self._tasks: dict[RequestReceived, asyncio.Task[Outcome]] = {}
         self._wire = open_wire_log("server")
@@ -183,19 +175,22 @@ class ServerConnection:
 
     def _serve(self, request: RequestReceived) -> None:
         try:
-            outcome = self._handle(request, self)
+            outcome = self._handlers[request.method](request, self)
         except Exception as error:  # noqa: BLE001 - every request is answered
             self._fail(request, error)
             return
         if type(outcome) is not CoroutineType:
             self._succeed(request, outcome)  # type: ignore[arg-type]
             return
-        task = _start_task(outcome, self._loop)
-        if task.done():
-            self._finish(request, task)
-            return
-        self._tasks[request] = task
-        task.add_done_callback(lambda task: self._finish_later(request, task))
+        task = _start_task(outcome, loop=self._loop)
+        if task.done():  # and so, nearly always, its result is at hand
+            try:
+                self._protocol.send_result(request, task.result())
+            except BaseException:  # noqa: BLE001 - sorted out there
+                self._finish(request, task)
+        else:
+            self._tasks[request] = task
+            task.add_done_callback(partial(self._finish_later, request))
 
     def _finish_later(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
         self._tasks.pop(request, None)
@@ -205,16 +200,14 @@ class ServerConnection:
             self._close_soon()
 
     def _finish(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
-        if task.cancelled():
+        try:
+            result = task.result()
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - all are answered
             # Nothing is said about what the client cancelled; the protocol sees to that. But a
             # handler may also be cancelled from within.
-            self._fail(request, asyncio.CancelledError("the handler was cancelled"))
-            return
-        error = task.exception()
-        if error is None:
-            self._succeed(request, task.result())
-        else:
             self._fail(request, error)
+        else:
+            self._succeed(request, result)
 
     def _succeed(self, request: RequestReceived, result: Outcome) -> None:
         try:

@@ -21,8 +21,11 @@ LoggingLevel: TypeAlias = Literal[
 ]
 
 
-class Schema(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
-    """The base of every type that travels in a message."""
+class Schema(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The base of every type that travels in a message.
+
+    None of them can be part of a reference cycle, so the garbage collector need not look at them.
+    """
 
 
 class Annotations(Schema, kw_only=True, frozen=True):

@@ -43,7 +43,7 @@ class Context:
     """
 
     def __init__(
-        self, services: Services, request: RequestReceived, connection: ServerConnection
+        self, services: Services, connection: ServerConnection, request: RequestReceived
     ) -> None:
         self._services = services
         self._request = request
@@ -76,10 +76,8 @@ class Context:
     @property
     def meta(self) -> dict[str, Any]:
         """All of the request's `_meta`, the keys that MCP does not define included."""
-        if self._request.raw_params is UNSET:
-            return {}
-        meta = msgspec.json.decode(self._request.raw_params, type=_Meta).meta
-        return {} if meta is UNSET else meta
+        params = msgspec.json.decode(self._request.source, type=_Message).params
+        return {} if params is UNSET or params.meta is UNSET else params.meta
 
     @property
     def lifespan(self) -> Any:
@@ -163,5 +161,9 @@ class Context:
         return _DONE
 
 
-class _Meta(msgspec.Struct, frozen=True):
+class _Params(msgspec.Struct, frozen=True):
     meta: dict[str, Any] | msgspec.UnsetType = msgspec.field(name="_meta", default=UNSET)
+
+
+class _Message(msgspec.Struct, frozen=True):
+    params: _Params | msgspec.UnsetType = UNSET

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
+from msgspec.structs import astuple
 
-from wigwag.errors import RequestFailed, ToolError
-from wigwag.jsonrpc.codec import encode_value
+from wigwag.errors import LocalProtocolError, RequestFailed, ToolError
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
+from wigwag.protocol.server import encode_members
 from wigwag.runtime.failures import log_failure
+from wigwag.runtime.server_connection import ServerConnection
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.schema import (
     CallToolResult,
@@ -24,8 +26,8 @@ from wigwag.schema import (
     Resource,
     ResourceTemplate,
     Tool,
-    project,
 )
+from wigwag.server.context import Context, Services
 from wigwag.server.results import (
     InvalidOutput,
     ToolOutput,
@@ -37,10 +39,7 @@ from wigwag.server.results import (
 from wigwag.server.signature import ArgumentsRefused, Parameters
 from wigwag.server.uri_templates import UriTemplate
 
-if TYPE_CHECKING:
-    from wigwag.server.context import Context
-
-MakeContext = Callable[[], "Context"]
+MakeContext = Callable[[], Context]
 
 
 class Function:
@@ -59,18 +58,25 @@ class Function:
         call = getattr(function, "__call__", function)  # noqa: B004 - objects may be async too
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
         self._threads = threads
-        self._timeout = timeout
+        self.timeout = timeout
         self.parameters = parameters
         self.wants_context = parameters.context is not None
 
+    @property
+    def is_direct(self) -> bool:
+        """Whether what its arguments are, in order, is all there is to calling and awaiting it."""
+        return self._is_async and self.timeout is None and self.parameters.is_plain
+
     async def run(self, arguments: Any, context: Context | None) -> Any:
-        """Call the function with arguments that its parameters have read."""
-        if self._timeout is not None:
-            async with asyncio.timeout(self._timeout):
-                return await self._run(arguments, context)
-        if self._is_async:
-            return await self.parameters.call(arguments, context)
-        return await self._run(arguments, context)
+        """Call the function with arguments that its parameters have read.
+
+        Raises:
+            TimeoutError: Its limit was reached.
+        """
+        if self.timeout is None:
+            return await self._run(arguments, context)
+        async with asyncio.timeout(self.timeout):
+            return await self._run(arguments, context)
 
     async def _run(self, arguments: Any, context: Context | None) -> Any:
         if self._is_async:
@@ -90,9 +96,12 @@ class ToolFeature:
         self.definition = definition
         self._function = function
         self._output = output
-        self._timeout = function._timeout
+        self._read = function.parameters.read
+        self._direct = function.parameters.function if function.is_direct else None
 
-    async def call(self, request: RequestReceived, make_context: MakeContext) -> bytes:
+    async def call(
+        self, request: RequestReceived, connection: ServerConnection, services: Services
+    ) -> Struct | bytes:
         """Call the tool; whatever goes wrong in it becomes a result that a model can read.
 
         Spec: server/tools#error-handling
@@ -100,41 +109,48 @@ class ToolFeature:
         Raises:
             RequestFailed: The tool refused the request itself, on purpose.
         """
-        function = self._function
-        name = self.definition.name
         try:
-            arguments = function.parameters.read(request.params.arguments)
-            context = make_context() if function.wants_context else None
-            result = self._output.to_result(await function.run(arguments, context))
-            if type(result) is bytes:
-                return result
-            return encode_value(project(result, request.revision))
+            arguments = self._read(request.params.arguments)
+            if self._direct is not None:  # the way of most calls, with as little as can be
+                value = await self._direct(*astuple(arguments))
+            else:
+                function = self._function
+                wants = function.wants_context
+                context = Context(services, connection, request) if wants else None
+                value = await function.run(arguments, context)
+            result = self._output.to_result(value)
+            # Encoded here, where what JSON has no form for still is the tool's failure.
+            return result if isinstance(result, bytes) else self._encoded(result, request)
         except RequestFailed:
             raise
         except ArgumentsRefused as error:
-            result = failed_result(f"Invalid arguments for {name}: {error}")
+            return failed_result(f"Invalid arguments for {self.definition.name}: {error}")
         except ToolError as error:
-            result = failed_result(text_of_tool_error(error))
+            return failed_result(text_of_tool_error(error))
         except TimeoutError as error:
-            result = self._timed_out(error)
-        except InvalidOutput as error:
-            reference = log_failure(error, f"tool {name}")
-            result = failed_result(f"{name} failed: {error} (reference {reference})")
+            return self._timed_out(error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool must not end the server
-            reference = log_failure(error, f"tool {name}")
-            result = failed_result(
-                f"{name} failed with an internal error (reference {reference} in the server's log)"
-            )
-        return encode_value(project(result, request.revision))
+            return self._crashed(error)
+
+    def _encoded(self, result: CallToolResult, request: RequestReceived) -> Struct | bytes:
+        if result.meta is not UNSET or result.result_type is not UNSET:
+            return result
+        try:
+            return encode_members(result, request.revision)
+        except LocalProtocolError as error:
+            raise InvalidOutput(str(error)) from None
+
+    def _crashed(self, error: BaseException) -> CallToolResult:
+        name = self.definition.name
+        reference = log_failure(error, f"tool {name}")
+        why = str(error) if isinstance(error, InvalidOutput) else "an internal error"
+        return failed_result(f"{name} failed: {why} (reference {reference} in the server's log)")
 
     def _timed_out(self, error: TimeoutError) -> CallToolResult:
-        name = self.definition.name
-        if self._timeout is not None and isinstance(error.__cause__, asyncio.CancelledError):
-            return failed_result(f"{name} was stopped after its limit of {self._timeout:g} s")
-        reference = log_failure(error, f"tool {name}")
-        return failed_result(
-            f"{name} failed with an internal error (reference {reference} in the server's log)"
-        )
+        limit = self._function.timeout
+        if limit is None or not isinstance(error.__cause__, asyncio.CancelledError):
+            return self._crashed(error)  # one of the tool's own
+        return failed_result(f"{self.definition.name} was stopped after its limit of {limit:g} s")
 
 
 class ResourceFeature:

@@ -13,9 +13,8 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.errors import RequestFailed
-from wigwag.jsonrpc.codec import encode_value
 from wigwag.jsonrpc.codes import INVALID_PARAMS
-from wigwag.schema import project
+from wigwag.protocol.server import encode_members
 
 
 class FeatureList:
@@ -40,7 +39,7 @@ class FeatureList:
         self._pages.clear()
 
     def page(self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str) -> bytes:
-        """Return a page, as the revision knows it.
+        """Return the members of a page's result, as the revision knows it.
 
         Raises:
             RequestFailed: The cursor is not one that this list has given out.
@@ -59,7 +58,7 @@ class FeatureList:
         following: str | UnsetType = _cursor(names[end - 1]) if end < len(names) else UNSET
         definitions = [features[name].definition for name in names[start:end]]
         result = self._make_page(definitions, following)
-        return encode_value(project(result, revision))
+        return encode_members(result, revision)
 
 
 def _cursor(name: str) -> str:

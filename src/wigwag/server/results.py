@@ -55,13 +55,13 @@ class ToolOutput:
             self._decode = msgspec.json.Decoder(annotation, dec_hook=decode_hook).decode
 
     def to_result(self, value: Any) -> CallToolResult | bytes:
-        """Turn what the tool returned into a result, encoded already where that is quickest.
+        """Turn what the tool returned into a result, or its encoded members where that is quickest.
 
         Raises:
             InvalidOutput: It is not what the tool declared, or JSON has no form for it.
         """
         if type(value) is str and self.schema is None:
-            return encode_text_result(value)
+            return encode_text(value)
         if isinstance(value, CallToolResult):
             return value
         blocks = None if self.schema is not None else _as_blocks(value)
@@ -84,10 +84,14 @@ class ToolOutput:
             raise InvalidOutput(f"it is not what the tool declares to return: {error}") from None
 
 
-def encode_text_result(text: str) -> bytes:
-    """Encode the result of a tool that is one piece of text, in the form of every revision."""
+def encode_text(text: str) -> bytes:
+    """Encode the members of the result of a tool that is one piece of text, for every revision.
+
+    Raises:
+        InvalidOutput: JSON has no form for the text.
+    """
     try:
-        return b'{"content":[{"type":"text","text":%b}]}' % _encode_text(text)
+        return b'"content":[{"type":"text","text":%b}]' % _encode_text(text)
     except UnicodeEncodeError:
         raise InvalidOutput("the text has a lone surrogate, which UTF-8 has no form for") from None
 

@@ -501,7 +501,7 @@ class Server:
 
     def start(self, connection: Connection) -> ServerConnection:
         """Begin to serve a connection, within `running`, and return what serves it."""
-        return ServerConnection(connection, ServerProtocol(self._description), self._handle)
+        return ServerConnection(connection, ServerProtocol(self._description), self._handlers)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -521,11 +521,6 @@ class Server:
                     entered, self._entered = self._entered, None
                     await entered.__aexit__(None, None, None)
 
-    def _handle(
-        self, request: RequestReceived, connection: ServerConnection
-    ) -> Outcome | Coroutine[Any, Any, Outcome]:
-        return self._handlers[request.method](request, connection)
-
     # --- handlers
 
     def _call_tool(
@@ -534,7 +529,7 @@ class Server:
         tool = self._tools.get(request.params.name)
         if tool is None:
             raise _unknown("tool", request.params.name, self._tools)
-        return tool.call(request, lambda: Context(self, request, connection))
+        return tool.call(request, connection, self)
 
     def _list_tools(self, request: RequestReceived, connection: ServerConnection) -> bytes:
         return self._tool_list.page(self._tools, request.params.cursor, request.revision)
@@ -551,7 +546,7 @@ class Server:
     async def _read_resource(
         self, request: RequestReceived, connection: ServerConnection
     ) -> ReadResourceResult:
-        return await self.read_resource(request.params.uri, Context(self, request, connection))
+        return await self.read_resource(request.params.uri, Context(self, connection, request))
 
     async def read_resource(self, uri: str, context: Context) -> ReadResourceResult:
         """Read a resource of this server on behalf of a request.
@@ -575,7 +570,7 @@ class Server:
             raise _unknown("prompt", request.params.name, self._prompts)
         arguments = request.params.arguments
         return await prompt.get(
-            {} if arguments is UNSET else arguments, lambda: Context(self, request, connection)
+            {} if arguments is UNSET else arguments, lambda: Context(self, connection, request)
         )
 
     async def _complete(self, request: RequestReceived, connection: ServerConnection) -> Outcome:

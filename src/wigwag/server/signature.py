@@ -61,8 +61,8 @@ class Parameters:
         self.descriptions = {name: descriptions.get(name, "") for name in self.types}
         self._struct = self._make_struct()
         self._decode = msgspec.json.Decoder(self._struct, dec_hook=decode_hook).decode
-        # Then the arguments are the parameters, in order.
-        self._is_plain = not self._keyword and len(self.types) == len(self._positional)
+        self.is_plain = not self._keyword and len(self.types) == len(self._positional)
+        """Whether the arguments, in order, are all that the function takes."""
         self.schema = self._make_schema()
 
     # --- reading
@@ -84,7 +84,7 @@ class Parameters:
 
     def call(self, arguments: Any, context: Any) -> Any:
         """Call the function with arguments that `read` has returned."""
-        if self._is_plain:
+        if self.is_plain:
             return self.function(*msgspec.structs.astuple(arguments))
         positional = [
             context if name == self.context else getattr(arguments, name)
