@@ -77,7 +77,7 @@ from wigwag.schema import (
     project,
 )
 
-__all__ = ["ServerDescription", "ServerProtocol", "Session", "encode_members"]
+__all__ = ["Members", "ServerDescription", "ServerProtocol", "Session", "encode_members"]
 
 # From the least severe to the most.
 _LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
@@ -177,7 +177,11 @@ class ServerDescription:
         return encode_value(msgspec.structs.replace(project(result, revision), **changes))
 
 
-def encode_members(result: Struct, revision: str) -> bytes:
+Members = tuple[bytes, ...]
+"""The members of a result, encoded, in pieces that are joined only once: when they are sent."""
+
+
+def encode_members(result: Struct, revision: str) -> Members:
     """Encode the members of a result, as `ServerProtocol.send_result` takes them.
 
     For results that are kept, or that are sent as they are: they have neither `_meta` nor
@@ -186,7 +190,7 @@ def encode_members(result: Struct, revision: str) -> bytes:
     Raises:
         LocalProtocolError: The result holds a value that JSON has no form for.
     """
-    return encode_value(project(result, revision))[1:-1]
+    return (encode_value(project(result, revision))[1:-1],)
 
 
 class Session(Struct):
@@ -228,7 +232,7 @@ class ServerProtocol(PeerProtocol):
 
     # --- answers and notifications
 
-    def send_result(self, request: RequestReceived, result: Struct | bytes) -> None:
+    def send_result(self, request: RequestReceived, result: Struct | Members) -> None:
         """Answer a request; does nothing when its answer is no longer wanted.
 
         Args:
@@ -242,16 +246,17 @@ class ServerProtocol(PeerProtocol):
         """
         if self._incoming.get(request.id) is not request:
             return
-        if isinstance(result, bytes):
+        pieces: Members
+        if isinstance(result, tuple):
             head = self._description.head(request.method) if request.is_modern else b""
             comma = b"," if head and result else b""
-            pieces = (_RESULT_HEAD, encode_id(request.id), _RESULT, head, comma, result, b"}}")
+            pieces = (_RESULT_HEAD, encode_id(request.id), _RESULT, head, comma, *result, b"}}")
         else:
             if request.is_modern:
                 body = self._description.complete(result, request.method, request.revision)
             else:
                 body = encode_value(project(result, request.revision))
-            pieces = (_RESULT_HEAD, encode_id(request.id), _RESULT, body[1:-1], b"", b"", b"}}")
+            pieces = (_RESULT_HEAD, encode_id(request.id), _RESULT, body[1:-1], b"}}")
         if request.reply_batch is None:
             del self._incoming[request.id]
             self._to_send.append(b"".join(pieces))
@@ -366,6 +371,7 @@ class ServerProtocol(PeerProtocol):
         if (
             meta is UNSET
             or meta.client_capabilities is UNSET
+            or meta.protocol_version is UNSET
             or meta.protocol_version not in self._description.modern
             or call.id in self._incoming
             or not self._description.offers(TOOLS_CALL, meta.protocol_version)
@@ -497,7 +503,7 @@ class ServerProtocol(PeerProtocol):
             return (request,)
         if method == LOGGING_SET_LEVEL:
             session.log_level = params.level
-        self.send_result(request, b"")
+        self.send_result(request, ())
         return ()
 
     def _receive_initialize(

@@ -22,7 +22,7 @@ from wigwag.protocol.events import (
     RequestCancelled,
     RequestReceived,
 )
-from wigwag.protocol.server import ServerProtocol
+from wigwag.protocol.server import Members, ServerProtocol
 from wigwag.runtime.failures import describe_failure
 from wigwag.runtime.wire_log import open_wire_log
 from wigwag.schema import LoggingLevel
@@ -35,11 +35,11 @@ DRAIN_TIMEOUT: Final = 0.5
 # A cancelled handler has this long to clean up before it is left behind.
 CLEANUP_TIMEOUT: Final = 0.25
 
-Outcome = Struct | bytes
+Outcome = Struct | Members
 Handler = Callable[[RequestReceived, "ServerConnection"], Outcome | Coroutine[Any, Any, Outcome]]
 
 # An eager task runs up to its first suspension at once, and most handlers are done then.
-_start_task: Callable[..., asyncio.Task[Outcome]] = asyncio.Task
+_start_task: Callable[..., Any] = asyncio.Task
 if sys.version_info >= (3, 12):
     _start_task = partial(asyncio.Task, eager_start=True)
 
@@ -182,7 +182,7 @@ class ServerConnection:
         if type(outcome) is not CoroutineType:
             self._succeed(request, outcome)  # type: ignore[arg-type]
             return
-        task = _start_task(outcome, loop=self._loop)
+        task: asyncio.Task[Outcome] = _start_task(outcome, loop=self._loop)
         if task.done():  # and so, nearly always, its result is at hand
             try:
                 self._protocol.send_result(request, task.result())

@@ -13,7 +13,7 @@ from msgspec.structs import astuple
 from wigwag.errors import LocalProtocolError, RequestFailed, ToolError
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
-from wigwag.protocol.server import encode_members
+from wigwag.protocol.server import Members, encode_members
 from wigwag.runtime.failures import log_failure
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.runtime.threads import WorkerThreads
@@ -101,7 +101,7 @@ class ToolFeature:
 
     async def call(
         self, request: RequestReceived, connection: ServerConnection, services: Services
-    ) -> Struct | bytes:
+    ) -> Struct | Members:
         """Call the tool; whatever goes wrong in it becomes a result that a model can read.
 
         Spec: server/tools#error-handling
@@ -120,7 +120,7 @@ class ToolFeature:
                 value = await function.run(arguments, context)
             result = self._output.to_result(value)
             # Encoded here, where what JSON has no form for still is the tool's failure.
-            return result if isinstance(result, bytes) else self._encoded(result, request)
+            return result if isinstance(result, tuple) else self._encoded(result, request)
         except RequestFailed:
             raise
         except ArgumentsRefused as error:
@@ -132,7 +132,7 @@ class ToolFeature:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool must not end the server
             return self._crashed(error)
 
-    def _encoded(self, result: CallToolResult, request: RequestReceived) -> Struct | bytes:
+    def _encoded(self, result: CallToolResult, request: RequestReceived) -> Struct | Members:
         if result.meta is not UNSET or result.result_type is not UNSET:
             return result
         try:

@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS
-from wigwag.protocol.server import encode_members
+from wigwag.protocol.server import Members, encode_members
 
 
 class FeatureList:
@@ -32,13 +32,13 @@ class FeatureList:
             raise ValueError("a page holds at least one item")
         self._make_page = make_page
         self._page_size = page_size
-        self._pages: dict[tuple[str, str | UnsetType], bytes] = {}
+        self._pages: dict[tuple[str, str | UnsetType], Members] = {}
 
     def changed(self) -> None:
         """Forget the encoded pages: the features have changed."""
         self._pages.clear()
 
-    def page(self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str) -> bytes:
+    def page(self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str) -> Members:
         """Return the members of a page's result, as the revision knows it.
 
         Raises:
@@ -51,7 +51,9 @@ class FeatureList:
             self._pages[revision, cursor] = page
         return page
 
-    def _encode(self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str) -> bytes:
+    def _encode(
+        self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str
+    ) -> Members:
         names = list(features)
         start = 0 if cursor is UNSET else _position_after(names, cursor)
         end = len(names) if self._page_size is None else start + self._page_size

@@ -12,6 +12,7 @@ from msgspec import UNSET, Raw
 
 from wigwag.errors import ToolError
 from wigwag.jsonrpc.codec import UNDECODABLE
+from wigwag.protocol.server import Members
 from wigwag.schema import (
     BlobResourceContents,
     CallToolResult,
@@ -28,6 +29,8 @@ from wigwag.server.plain_schema import decode_hook, encode_hook, schema_of
 _BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
 # What these return is content already, or text: there is no structure to describe.
 _UNSTRUCTURED: Final = (str, bytes, type(None), Any, UNSET, CallToolResult, *_BLOCKS)
+
+_TEXT_HEAD: Final = b'"content":[{"type":"text","text":'
 
 _encode = msgspec.json.Encoder(enc_hook=encode_hook).encode
 _encode_text = msgspec.json.Encoder().encode
@@ -54,7 +57,7 @@ class ToolOutput:
                 return  # no form in JSON that can be promised; what is returned is sent as text
             self._decode = msgspec.json.Decoder(annotation, dec_hook=decode_hook).decode
 
-    def to_result(self, value: Any) -> CallToolResult | bytes:
+    def to_result(self, value: Any) -> CallToolResult | Members:
         """Turn what the tool returned into a result, or its encoded members where that is quickest.
 
         Raises:
@@ -84,14 +87,14 @@ class ToolOutput:
             raise InvalidOutput(f"it is not what the tool declares to return: {error}") from None
 
 
-def encode_text(text: str) -> bytes:
+def encode_text(text: str) -> Members:
     """Encode the members of the result of a tool that is one piece of text, for every revision.
 
     Raises:
         InvalidOutput: JSON has no form for the text.
     """
     try:
-        return b'"content":[{"type":"text","text":%b}]' % _encode_text(text)
+        return _TEXT_HEAD, _encode_text(text), b"}]"
     except UnicodeEncodeError:
         raise InvalidOutput("the text has a lone surrogate, which UTF-8 has no form for") from None
 

@@ -18,7 +18,7 @@ from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
-from wigwag.protocol.server import ServerDescription, ServerProtocol
+from wigwag.protocol.server import Members, ServerDescription, ServerProtocol
 from wigwag.runtime.server_connection import Handler, Outcome, ServerConnection
 from wigwag.runtime.threads import DEFAULT_WORKER_THREADS, WorkerThreads
 from wigwag.schema import (
@@ -531,16 +531,16 @@ class Server:
             raise _unknown("tool", request.params.name, self._tools)
         return tool.call(request, connection, self)
 
-    def _list_tools(self, request: RequestReceived, connection: ServerConnection) -> bytes:
+    def _list_tools(self, request: RequestReceived, connection: ServerConnection) -> Members:
         return self._tool_list.page(self._tools, request.params.cursor, request.revision)
 
-    def _list_resources(self, request: RequestReceived, connection: ServerConnection) -> bytes:
+    def _list_resources(self, request: RequestReceived, connection: ServerConnection) -> Members:
         return self._resource_list.page(self._resources, request.params.cursor, request.revision)
 
-    def _list_templates(self, request: RequestReceived, connection: ServerConnection) -> bytes:
+    def _list_templates(self, request: RequestReceived, connection: ServerConnection) -> Members:
         return self._template_list.page(self._templates, request.params.cursor, request.revision)
 
-    def _list_prompts(self, request: RequestReceived, connection: ServerConnection) -> bytes:
+    def _list_prompts(self, request: RequestReceived, connection: ServerConnection) -> Members:
         return self._prompt_list.page(self._prompts, request.params.cursor, request.revision)
 
     async def _read_resource(

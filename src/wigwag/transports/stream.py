@@ -17,6 +17,9 @@ __all__ = ["ByteReader", "ByteWriter", "ReadHalf", "StreamConnection"]
 # Beyond this the peer is not reading: `drain` waits.
 HIGH_WATER_BYTES = 1024 * 1024
 
+# Copying a message of this size costs more than a second write.
+_LARGE_BYTES = 128 * 1024
+
 # A peer that does not read must not keep `aclose` waiting for ever.
 CLOSE_TIMEOUT = 2.0
 
@@ -100,9 +103,15 @@ class StreamConnection(asyncio.Protocol):
             self._loop.call_soon(receiver.end_of_input)
 
     def send(self, messages: list[bytes]) -> None:
-        """Write the messages, as one piece."""
-        if self._writer is not None and not self._closing:
+        """Write the messages, as one piece; a large one as it is, to save a copy of it."""
+        if self._writer is None or self._closing:
+            return
+        message = messages[0]
+        if len(messages) > 1 or len(message) < _LARGE_BYTES or b"\n" in message:
             self._writer.write(encode_lines(messages))
+        else:
+            self._writer.write(message)
+            self._writer.write(b"\n")
 
     async def drain(self) -> None:
         """Wait until the peer has read enough of what was sent."""

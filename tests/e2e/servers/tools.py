@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import ctypes
+import json
 import logging
 import os
 import signal
@@ -202,21 +203,21 @@ def _die_of_first(file: Path) -> str:
 
 
 @server.tool
-def process_id() -> int:
+def process_id() -> str:
     """Return the id of this process."""
-    return os.getpid()
+    return str(os.getpid())
 
 
 @server.tool
-def modules() -> list[str]:
-    """Return the names of all modules that are loaded."""
-    return sorted(sys.modules)
+def modules() -> str:
+    """Return the names of all modules that are loaded, as JSON."""
+    return json.dumps(sorted(sys.modules))
 
 
 @server.tool
-def environment() -> dict[str, str]:
-    """Return the variables of this process."""
-    return dict(os.environ)
+def environment() -> str:
+    """Return the variables of this process, as JSON."""
+    return json.dumps(dict(os.environ))
 
 
 @server.tool
@@ -226,12 +227,12 @@ def folder() -> str:
 
 
 @server.tool
-def start_child(*, deaf: bool = False) -> int:
+def start_child(*, deaf: bool = False) -> str:
     """Start a process that would stay for long, and return its id."""
     trap = "trap '' TERM HUP INT; " if deaf else ""
     child = subprocess.Popen(["/bin/sh", "-c", f"{trap}sleep 600 & wait; sleep 600"])
     _children.append(child)
-    return child.pid
+    return str(child.pid)
 
 
 _children: list[Any] = []
