@@ -63,9 +63,10 @@ from wigwag.schema import (
 class ReplyBatch:
     """Collects the answers to the requests of one array, which are sent as one array."""
 
-    __slots__ = ("open", "replies")
+    __slots__ = ("is_complete", "open", "replies")
 
     def __init__(self) -> None:
+        self.is_complete = False  # all messages of the array have been looked at
         self.open: set[RequestReceived] = set()
         self.replies: list[bytes] = []
 
@@ -269,11 +270,12 @@ class PeerProtocol(ABC):
         # What was answered on the spot belongs into the array as well.
         replies.replies += self._to_send[mark:]
         del self._to_send[mark:]
+        replies.is_complete = True
         self._flush_batch(replies)
         return events
 
     def _flush_batch(self, batch: ReplyBatch) -> None:
-        if not batch.open and batch.replies:
+        if batch.is_complete and not batch.open and batch.replies:
             self._to_send.append(encode_batch(batch.replies))
             batch.replies = []
 
