@@ -26,7 +26,13 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.errors import InvalidResult, LocalProtocolError, RemoteProtocolError, RequestFailed
-from wigwag.jsonrpc.codec import decode_response, encode_id, encode_request, encode_value
+from wigwag.jsonrpc.codec import (
+    UNDECODABLE,
+    decode_response,
+    encode_id,
+    encode_request,
+    encode_value,
+)
 from wigwag.jsonrpc.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
 from wigwag.jsonrpc.inflight import OutgoingRequest
 from wigwag.jsonrpc.messages import (
@@ -227,7 +233,7 @@ class ClientProtocol(PeerProtocol):
     def _receive_probe_result(self, message: ResponseReceived, now: float) -> Sequence[Event]:
         try:
             result = decode_result(SERVER_DISCOVER, message.result)
-        except msgspec.DecodeError:
+        except UNDECODABLE:
             result = None
         if not isinstance(result, DiscoverResult):
             # Lenient servers of the legacy era answer `{}` to anything.
@@ -277,9 +283,10 @@ class ClientProtocol(PeerProtocol):
     def _receive_initialize_result(self, message: ResponseReceived) -> Sequence[Event]:
         try:
             result = decode_result(INITIALIZE, message.result)
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             return self._fail(InvalidResult(f"the result of `initialize` is none: {error}"))
-        assert isinstance(result, InitializeResult)
+        if not isinstance(result, InitializeResult):
+            return self._fail(InvalidResult("the result of `initialize` is of another type"))
         version = result.protocol_version
         if version not in self._legacy:
             return self._fail(_no_common_version(self._description, [version]))

@@ -52,9 +52,12 @@ def decode_params(method: str, params: Raw | UnsetType) -> Any:
     """
     data = b"{}" if params is UNSET else params
     try:
-        return (_decoders.get(method) or _decoder_of(method))(data)
-    except msgspec.ValidationError:
-        return _decode_slowly(method, params)
+        try:
+            return (_decoders.get(method) or _decoder_of(method))(data)
+        except msgspec.ValidationError:
+            return _decode_slowly(method, params)
+    except RecursionError:
+        raise ParamsRefused(PARSE_ERROR, "Parse error: nested too deeply") from None
     except UNDECODABLE as error:
         raise ParamsRefused(PARSE_ERROR, f"Parse error: {error}") from None
 

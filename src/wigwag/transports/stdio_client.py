@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES, LineDecoder, LineTooLong
 from wigwag.errors import ConnectionClosed, ServerStartFailed
-from wigwag.transports.pipes import widen
+from wigwag.transports.pipes import keep_large_buffers, widen
 from wigwag.transports.stream import HIGH_WATER_BYTES, ReadHalf, StreamConnection
 
 __all__ = ["StdioServerParameters", "safe_environment", "spawn_server"]
@@ -192,6 +192,7 @@ class ProcessConnection(StreamConnection):
     def attach_process(self, transport: asyncio.SubprocessTransport) -> None:
         """Take the pipes of the process."""
         self._transport = transport
+        keep_large_buffers()
         stdin: Any = transport.get_pipe_transport(0)
         stdout: Any = transport.get_pipe_transport(1)
         for pipe in (stdin, stdout):

@@ -17,7 +17,7 @@ from typing import TextIO
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.errors import TransportError
-from wigwag.transports.pipes import widen
+from wigwag.transports.pipes import keep_large_buffers, widen
 from wigwag.transports.stream import HIGH_WATER_BYTES, ByteWriter, ReadHalf, StreamConnection
 
 __all__ = ["is_interactive", "open_stdio"]
@@ -45,6 +45,7 @@ async def open_stdio(*, max_line_bytes: int = DEFAULT_MAX_LINE_BYTES) -> StreamC
         TransportError: The streams are closed, or were taken over before.
     """
     wire_in, wire_out = _take_over()
+    keep_large_buffers()
     connection = StreamConnection(max_line_bytes=max_line_bytes, pause_with_writes=True)
     if _is_one_socket(wire_in, wire_out):
         os.close(wire_out)
