@@ -33,6 +33,9 @@ class LineTooLong:
 # How much of an overlong line is kept.
 _HEAD_BYTES: Final = 4096
 
+# When so many pieces of a line have come, they are joined.
+_MAX_SMALL_PIECES: Final = 4096
+
 
 class LineDecoder:
     r"""Splits a stream of bytes into lines, however the bytes were chunked.
@@ -56,7 +59,8 @@ class LineDecoder:
         self.max_line_bytes = max_line_bytes
         self._partial: list[bytes] = []  # the pieces of the line begun but not yet ended
         self._partial_bytes = 0
-        self._had_return = False  # the last chunk ended in a carriage return
+        self._blocks = 0  # how many of the pieces were joined from small ones
+        self._had_return = False  # a chunk of the line begun ended in a carriage return
         self._head: bytes | None = None  # set while the rest of an overlong line is thrown away
 
     def feed(self, data: bytes) -> list[bytes | LineTooLong]:
@@ -68,6 +72,7 @@ class LineDecoder:
         rest: bytes = lines.pop()  # type: ignore[assignment]
         if not lines:
             self._keep(rest)
+            self._had_return = self._had_return or rest[-1:] == b"\r"
             return lines
         if self._partial or self._head is not None:
             self._keep(lines[0])  # type: ignore[arg-type]
@@ -93,17 +98,24 @@ class LineDecoder:
         self._partial_bytes += len(piece)
         if self._partial_bytes > self.max_line_bytes:
             self._head = b"".join(self._partial)[:_HEAD_BYTES]
-            self._partial.clear()
-            self._partial_bytes = 0
+            self._clear()
+        elif len(self._partial) - self._blocks > _MAX_SMALL_PIECES:
+            # Each takes more memory than the few bytes in it.
+            self._partial[self._blocks :] = [b"".join(self._partial[self._blocks :])]
+            self._blocks += 1
 
     def _take(self) -> bytes | LineTooLong:
         if self._head is not None:
             head, self._head = self._head, None
             return LineTooLong(self.max_line_bytes, head)
         line = b"".join(self._partial)
+        self._clear()
+        return line
+
+    def _clear(self) -> None:
         self._partial.clear()
         self._partial_bytes = 0
-        return line
+        self._blocks = 0
 
     def _check(self, line: bytes | LineTooLong) -> bytes | LineTooLong:
         if isinstance(line, bytes) and len(line) > self.max_line_bytes:
