@@ -4,12 +4,12 @@
     ├── ProtocolError               a rule of the protocol was broken
     │   ├── LocalProtocolError        by us: nothing was sent, fix the calling code
     │   └── RemoteProtocolError       by the peer
+    │       └── InvalidResult           it answered with something that is no such result
     ├── RequestFailed               the peer answered the request with an error
     ├── RequestTimedOut             the peer did not answer in time
     ├── TransportError              messages cannot be carried
     │   ├── ConnectionClosed          the connection ended, or was never open
     │   └── ServerStartFailed         the server process did not come up
-    ├── InvalidResult               the peer answered with something that is no such result
     └── ToolError                   raised by a tool: a failure the model should read
 
 Only `RequestFailed` carries an error code of the wire; a local failure never does.
