@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import msgspec
@@ -170,8 +171,10 @@ class PeerProtocol(ABC):
         meta = request.meta
         if meta is UNSET or meta.progress_token is UNSET or not self.is_in_flight(request):
             return
-        if not progress > request.last_progress:
+        if not request.last_progress < progress < inf:
             return
+        if total is not UNSET and not -inf < total < inf:  # JSON has no such number
+            total = UNSET
         request.last_progress = progress
         params = ProgressNotificationParams(
             progress_token=meta.progress_token, progress=progress, total=total, message=message
