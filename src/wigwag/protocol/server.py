@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -92,6 +92,20 @@ _OWN_HEAD: Final = ("meta", "result_type", "ttl_ms", "cache_scope")
 _NO_CACHE = b',"ttlMs":0,"cacheScope":"private"'
 
 
+V = TypeVar("V")
+
+
+class _Derived(dict[str, V]):
+    """Values that follow from their keys, each made when first asked for."""
+
+    def __init__(self, make: Callable[[str], V]) -> None:
+        self._make = make
+
+    def __missing__(self, key: str) -> V:
+        value = self[key] = self._make(key)
+        return value
+
+
 class ServerDescription:
     """What a server says about itself; shared by all of its conversations.
 
@@ -120,7 +134,8 @@ class ServerDescription:
         self.modern = tuple(r for r in MODERN_REVISIONS if r in revisions)
         self._declare = capabilities
         identity = encode_value(project(info, MODERN_REVISIONS[-1]))
-        self._heads: dict[str, bytes] = {}
+        self.heads = _Derived(self._make_head)
+        """For each method the members that every result of a modern request begins with."""
         self._head = b'"resultType":"%b","_meta":{"%b":%b}' % (
             RESULT_COMPLETE.encode(),
             SERVER_INFO_KEY.encode(),
@@ -132,7 +147,8 @@ class ServerDescription:
     def changed(self) -> None:
         """Forget what was derived from the capabilities: they are about to differ."""
         self._capabilities: ServerCapabilities | None = None
-        self._offered: dict[str, frozenset[str]] = {}
+        self.offered = _Derived(lambda revision: offered_methods(self.capabilities, revision))
+        """For each revision the methods of requests that are served."""
 
     @property
     def capabilities(self) -> ServerCapabilities:
@@ -141,27 +157,17 @@ class ServerDescription:
             self._capabilities = self._declare()
         return self._capabilities
 
-    def offers(self, method: str, revision: str) -> bool:
-        """Tell whether requests of the method are served in the revision."""
-        offered = self._offered.get(revision)
-        if offered is None:
-            offered = self._offered[revision] = offered_methods(self.capabilities, revision)
-        return method in offered
-
-    def head(self, method: str) -> bytes:
-        """Return the members that every result of a modern request begins with, encoded."""
-        head = self._heads.get(method)
-        if head is None:
-            head = self._head + _NO_CACHE if METHODS[method].cacheable else self._head
-            self._heads[method] = head
-        return head
+    def _make_head(self, method: str) -> bytes:
+        return self._head + _NO_CACHE if METHODS[method].cacheable else self._head
 
     def complete(self, result: Struct, method: str, revision: str) -> bytes:
         """Encode a result for a modern request, with the members that every such result has."""
         if any(getattr(result, name, UNSET) is not UNSET for name in _OWN_HEAD):
             return self._complete_in_full(result, method, revision)
         members = encode_value(project(result, revision))[1:-1]
-        return b"{%b,%b}" % (self.head(method), members) if members else b"{%b}" % self.head(method)
+        return (
+            b"{%b,%b}" % (self.heads[method], members) if members else b"{%b}" % self.heads[method]
+        )
 
     def _complete_in_full(self, result: Any, method: str, revision: str) -> bytes:
         cacheable = METHODS[method].cacheable
@@ -223,12 +229,33 @@ class ServerProtocol(PeerProtocol):
         `messages_to_send` afterwards.
         """
         call = decode_call(data)
-        if call is not None:
-            return self._receive_call(call, data)
-        request = decode_request(data)
-        if request is not None:
-            return self._receive_request(request, data)
-        return super().receive_message(data, now=now)
+        if call is None:
+            request = decode_request(data)
+            if request is not None:
+                return self._receive_request(request, data)
+            return super().receive_message(data, now=now)
+        meta = call.params.meta
+        if (
+            meta is UNSET
+            or meta.client_capabilities is UNSET
+            or meta.protocol_version is UNSET
+            or meta.protocol_version not in self._description.modern
+            or TOOLS_CALL not in self._description.offered[meta.protocol_version]
+            or call.id in self._incoming
+        ):
+            return self._judge(call, data, call.params, meta, None, None)
+        request_received = self._incoming[call.id] = RequestReceived(
+            call.id,
+            TOOLS_CALL,
+            call.params,
+            data,
+            meta.protocol_version,
+            True,  # noqa: FBT003 - positional, for this is the hot path
+            meta,
+            meta.client_capabilities,
+            meta.client_info,
+        )
+        return (request_received,)
 
     # --- answers and notifications
 
@@ -246,17 +273,19 @@ class ServerProtocol(PeerProtocol):
         """
         if self._incoming.get(request.id) is not request:
             return
+        request_id = request.id
+        encoded_id = b"%d" % request_id if type(request_id) is int else encode_id(request_id)
         pieces: Members
         if isinstance(result, tuple):
-            head = self._description.head(request.method) if request.is_modern else b""
+            head = self._description.heads[request.method] if request.is_modern else b""
             comma = b"," if head and result else b""
-            pieces = (_RESULT_HEAD, encode_id(request.id), _RESULT, head, comma, *result, b"}}")
+            pieces = (_RESULT_HEAD, encoded_id, _RESULT, head, comma, *result, b"}}")
         else:
             if request.is_modern:
                 body = self._description.complete(result, request.method, request.revision)
             else:
                 body = encode_value(project(result, request.revision))
-            pieces = (_RESULT_HEAD, encode_id(request.id), _RESULT, body[1:-1], b"}}")
+            pieces = (_RESULT_HEAD, encoded_id, _RESULT, body[1:-1], b"}}")
         if request.reply_batch is None:
             del self._incoming[request.id]
             self._to_send.append(b"".join(pieces))
@@ -364,33 +393,6 @@ class ServerProtocol(PeerProtocol):
 
     # --- requests
 
-    def _receive_call(self, call: Call, source: bytes) -> Sequence[Event]:
-        """Take a modern tool call with which nothing is wrong; leave others to `_judge`."""
-        params = call.params
-        meta = params.meta
-        if (
-            meta is UNSET
-            or meta.client_capabilities is UNSET
-            or meta.protocol_version is UNSET
-            or meta.protocol_version not in self._description.modern
-            or call.id in self._incoming
-            or not self._description.offers(TOOLS_CALL, meta.protocol_version)
-        ):
-            return self._judge(call, source, params, meta, None, None)
-        request = RequestReceived(
-            call.id,
-            TOOLS_CALL,
-            params,
-            source,
-            meta.protocol_version,
-            True,  # noqa: FBT003 - positional, for this is the hot path
-            meta,
-            meta.client_capabilities,
-            meta.client_info,
-        )
-        self._incoming[call.id] = request
-        return (request,)
-
     def _receive_request(
         self, message: Request, source: bytes, batch: ReplyBatch | None = None
     ) -> Sequence[Event]:
@@ -437,7 +439,7 @@ class ServerProtocol(PeerProtocol):
         description = self._description
         if version not in description.modern:
             return self._refuse_version(message, version)
-        if not description.offers(message.method, version):
+        if message.method not in description.offered[version]:
             return self._refuse_method(message, version)
         if fault is not None:
             return self._refuse(message, fault.code, fault.reason)
@@ -480,7 +482,7 @@ class ServerProtocol(PeerProtocol):
             return self._receive_initialize(message, params, fault, batch)
         if session is None:
             return self._receive_sessionless(message, fault)
-        if not self._description.offers(method, session.revision):
+        if method not in self._description.offered[session.revision]:
             return self._refuse_method(message, session.revision)
         if fault is not None:
             return self._refuse(message, fault.code, fault.reason)

@@ -30,6 +30,7 @@ _BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
 # What these return is content already, or text: there is no structure to describe.
 _UNSTRUCTURED: Final = (str, bytes, type(None), Any, UNSET, CallToolResult, *_BLOCKS)
 
+_LONE_SURROGATE: Final = "a text has a lone surrogate, which UTF-8 has no form for"
 _TEXT_HEAD: Final = b'"content":[{"type":"text","text":'
 
 _encode = msgspec.json.Encoder(enc_hook=encode_hook).encode
@@ -64,7 +65,10 @@ class ToolOutput:
             InvalidOutput: It is not what the tool declared, or JSON has no form for it.
         """
         if type(value) is str and self.schema is None:
-            return encode_text(value)
+            try:
+                return _TEXT_HEAD, _encode_text(value), b"}]"
+            except UnicodeEncodeError:
+                raise InvalidOutput(_LONE_SURROGATE) from None
         if isinstance(value, CallToolResult):
             return value
         blocks = None if self.schema is not None else _as_blocks(value)
@@ -85,18 +89,6 @@ class ToolOutput:
             self._decode(encoded)
         except UNDECODABLE as error:
             raise InvalidOutput(f"it is not what the tool declares to return: {error}") from None
-
-
-def encode_text(text: str) -> Members:
-    """Encode the members of the result of a tool that is one piece of text, for every revision.
-
-    Raises:
-        InvalidOutput: JSON has no form for the text.
-    """
-    try:
-        return _TEXT_HEAD, _encode_text(text), b"}]"
-    except UnicodeEncodeError:
-        raise InvalidOutput("the text has a lone surrogate, which UTF-8 has no form for") from None
 
 
 def failed_result(text: str) -> CallToolResult:
@@ -196,7 +188,7 @@ def _encode_value(value: Any) -> bytes:
     try:
         encoded = _encode(value)
     except UnicodeEncodeError:
-        raise InvalidOutput("a text has a lone surrogate, which UTF-8 has no form for") from None
+        raise InvalidOutput(_LONE_SURROGATE) from None
     except (TypeError, NotImplementedError, RecursionError, OverflowError) as error:
         raise InvalidOutput(f"JSON has no form for it: {error}") from None
     if b"null" in encoded and _has_no_number(msgspec.to_builtins(value, enc_hook=encode_hook)):

@@ -106,12 +106,15 @@ class StreamConnection(asyncio.Protocol):
         """Write the messages, as one piece; a large one as it is, to save a copy of it."""
         if self._writer is None or self._closing:
             return
-        message = messages[0]
-        if len(messages) > 1 or len(message) < _LARGE_BYTES or b"\n" in message:
-            self._writer.write(encode_lines(messages))
+        if len(messages) == 1 and b"\n" not in messages[0]:
+            message = messages[0]
+            if len(message) < _LARGE_BYTES:
+                self._writer.write(message + b"\n")
+            else:
+                self._writer.write(message)
+                self._writer.write(b"\n")
         else:
-            self._writer.write(message)
-            self._writer.write(b"\n")
+            self._writer.write(encode_lines(messages))
 
     async def drain(self) -> None:
         """Wait until the peer has read enough of what was sent."""
