@@ -53,7 +53,12 @@ from wigwag.protocol.events import (
     RequestReceived,
     ResponseReceived,
 )
-from wigwag.protocol.gates import client_declares, required_client_capability, server_declares
+from wigwag.protocol.gates import (
+    client_declares,
+    has_capability,
+    required_client_capability,
+    server_declares,
+)
 from wigwag.protocol.params import ParamsRefused, decode_params
 from wigwag.protocol.peer import PeerProtocol, ReplyBatch, decode_error_data
 from wigwag.schema import (
@@ -144,6 +149,7 @@ class ClientProtocol(PeerProtocol):
         self._connecting: OutgoingRequest | None = None
         self._has_retried = False
         self._has_returned = False
+        self._owes_answer_to_probe = False  # it was silent for long, and may still say something
         self._connect_by = inf
         self.connected: Connected | None = None
         """What is known of the server, once it is known."""
@@ -157,7 +163,12 @@ class ClientProtocol(PeerProtocol):
     @property
     def is_probing(self) -> bool:
         """Whether the server has not shown its era yet; one that dies now died of the probe."""
-        return self._state is _State.PROBING and bool(self._legacy)
+        return self._state is _State.PROBING and self._may_be_legacy
+
+    @property
+    def _may_be_legacy(self) -> bool:
+        """Whether the handshake is worth a try: nothing has shown that the server is modern."""
+        return bool(self._legacy) and not (self._has_retried or self._has_returned)
 
     def receive_message(self, data: bytes, *, now: float) -> Sequence[Event]:
         """Take the bytes of one message and return what it means, in order.
@@ -191,11 +202,11 @@ class ClientProtocol(PeerProtocol):
     def _probe(self, version: str, now: float) -> None:
         self._state = _State.PROBING
         self._set_meta(version)
-        # A client that speaks nothing else waits as long as it may.
-        timeout = self._probe_timeout if self._legacy else inf
+        # Where there is nothing to fall back to, it waits as long as it may.
+        timeout = self._probe_timeout if self._may_be_legacy else inf
         self._ask(SERVER_DISCOVER, b"{%b}}" % self._meta_head, now, timeout, token=version)
 
-    def _initialize(self, now: float) -> None:
+    def _initialize(self, now: float) -> Sequence[Event]:
         self._state = _State.INITIALIZING
         description = self._description
         params = InitializeRequestParams(
@@ -204,6 +215,7 @@ class ClientProtocol(PeerProtocol):
             client_info=project(description.info, self._legacy[-1]),
         )
         self._ask(INITIALIZE, encode_value(params), now, inf)
+        return ()
 
     def _ask(
         self, method: str, params: bytes, now: float, timeout: float, token: Any = None
@@ -241,7 +253,7 @@ class ClientProtocol(PeerProtocol):
         mutual = [v for v in self._modern if v in result.supported_versions]
         if not mutual:
             if any(v in self._legacy for v in result.supported_versions):
-                return self._fall_back("it offers legacy revisions only", now)
+                return self._initialize(now)
             return self._fail(_no_common_version(self._description, result.supported_versions))
         if message.request.token not in mutual:
             self._set_meta(mutual[-1])
@@ -262,7 +274,7 @@ class ClientProtocol(PeerProtocol):
         mutual = [version for version in self._modern if version in supported]
         if error.code == UNSUPPORTED_PROTOCOL_VERSION and not mutual:
             if any(version in self._legacy for version in supported):
-                return self._fall_back("it supports legacy revisions only", now)
+                return self._initialize(now)
             return self._fail(_no_common_version(self._description, supported))
         if self._has_retried:
             return self._fail(_request_failed(error))
@@ -272,12 +284,12 @@ class ClientProtocol(PeerProtocol):
 
     def _fall_back(self, why: str, now: float) -> Sequence[Event]:
         """Greet a server that does not speak the modern era as a legacy one."""
-        if self._legacy:
-            self._initialize(now)
-            return ()
+        if self._may_be_legacy:
+            return self._initialize(now)
         versions = ", ".join(self._modern)
+        demand = "it said it would" if self._legacy else "was demanded"
         return self._fail(
-            RemoteProtocolError(f"the server does not speak {versions}, as was demanded: {why}")
+            RemoteProtocolError(f"the server does not speak {versions}, as {demand}: {why}")
         )
 
     def _receive_initialize_result(self, message: ResponseReceived) -> Sequence[Event]:
@@ -404,8 +416,10 @@ class ClientProtocol(PeerProtocol):
         """
         connected = self._require_connected()
         row = METHODS.get(method)
-        if row is not None and not row.may_be_sent_by("client", connected.revision):
-            raise LocalProtocolError(f"clients cannot send {method} in {connected.revision}")
+        if row is not None and not (
+            row.kind == "notification" and row.may_be_sent_by("client", connected.revision)
+        ):
+            raise LocalProtocolError(f"clients cannot tell {method} in {connected.revision}")
         self._notify(method, params, connected.revision)
 
     def send_result(self, request: RequestReceived, result: Struct) -> None:
@@ -441,7 +455,11 @@ class ClientProtocol(PeerProtocol):
     def _receive_error(self, message: ErrorResponse, now: float) -> Sequence[Event]:
         connecting = self._connecting
         if message.id is None and connecting is not None:
-            # Who cannot read a message answers without its id; only one is under way here.
+            # Who cannot read a message answers without its id; only one is under way here, unless
+            # the probe was given up.
+            if self._owes_answer_to_probe:
+                self._owes_answer_to_probe = False
+                return (MessageIgnored(f"a late answer to the probe: {message.error.message}"),)
             message = ErrorResponse(connecting.id, message.error)
         events = super()._receive_error(message, now)
         for event in events:
@@ -465,6 +483,7 @@ class ClientProtocol(PeerProtocol):
         for event in super().handle_timeout(now):
             if type(event) is RequestExpired and event.request is self._connecting:
                 if event.request.method == SERVER_DISCOVER and now < self._connect_by:
+                    self._owes_answer_to_probe = True
                     events += self._fall_back("it did not answer", now)
                 else:
                     reason = f"no answer to {event.request.method} in {event.waited:.1f} s"
@@ -517,6 +536,9 @@ class ClientProtocol(PeerProtocol):
         if message.method in (SERVER_DISCOVER, INITIALIZE):
             why = "it sends back what it is sent, so it is no MCP server"
             return self._fail(RemoteProtocolError(f"the server does not answer: {why}"))
+        if self._state is _State.INITIALIZING:
+            reason = "Invalid Request: nothing can be asked before the handshake is done"
+            return self._refuse(message, INVALID_REQUEST, reason)
         return (MessageIgnored(f"{message.method} before the handshake was done"),)
 
     def _check_declared(self, method: str, params: Any) -> None:
@@ -526,15 +548,9 @@ class ClientProtocol(PeerProtocol):
             ParamsRefused: It did not declare the feature, or not in this mode.
         """
         declared = self._description.capabilities
-        needed = required_client_capability(method, params)
-        if client_declares(declared, needed):
+        if client_declares(declared, required_client_capability(method, params)):
             return
-        has_feature = all(
-            getattr(declared, name) is not UNSET
-            for name in needed.__struct_fields__
-            if getattr(needed, name) is not UNSET
-        )
-        if has_feature:  # it is the mode that was not declared
+        if has_capability(declared, METHODS[method].client_capability):  # but not in this mode
             reason = f"Invalid params: this client does not support this kind of {method}"
             raise ParamsRefused(INVALID_PARAMS, reason)
         reason = f"Method not found: this client did not declare {method}"

@@ -20,6 +20,7 @@ from wigwag.schema import (
     SUBSCRIPTIONS_LISTEN,
     V2024_11_05,
     ClientCapabilities,
+    ClientTasksCapability,
     CreateMessageRequestParams,
     ElicitationCapability,
     ElicitRequestURLParams,
@@ -30,6 +31,7 @@ from wigwag.schema import (
 
 __all__ = [
     "client_declares",
+    "has_capability",
     "missing_capability_error",
     "offered_methods",
     "required_client_capability",
@@ -43,7 +45,7 @@ def server_declares(capabilities: ServerCapabilities, method: str, revision: str
         return _has_changes(capabilities)
     if method == COMPLETION_COMPLETE and revision == V2024_11_05:
         return True  # that revision has no capability for it
-    return _has(capabilities, METHODS[method].server_capability)
+    return has_capability(capabilities, METHODS[method].server_capability)
 
 
 def offered_methods(capabilities: ServerCapabilities, revision: str) -> frozenset[str]:
@@ -56,12 +58,13 @@ def offered_methods(capabilities: ServerCapabilities, revision: str) -> frozense
         and (
             _has_changes(capabilities)
             if row.name == SUBSCRIPTIONS_LISTEN
-            else _has(capabilities, row.server_capability)
+            else has_capability(capabilities, row.server_capability)
         )
     )
 
 
-def _has(capabilities: Struct, path: tuple[str, ...]) -> bool:
+def has_capability(capabilities: Struct, path: tuple[str, ...]) -> bool:
+    """Tell whether capabilities have what a path of attributes leads to."""
     value: Any = capabilities
     for name in path:
         value = getattr(value, name)
@@ -78,7 +81,7 @@ def _has_changes(capabilities: ServerCapabilities) -> bool:
         ("resources", "list_changed"),
         ("resources", "subscribe"),
     )
-    return any(_has(capabilities, path) for path in paths)
+    return any(has_capability(capabilities, path) for path in paths)
 
 
 def required_client_capability(method: str, params: Struct | None) -> ClientCapabilities:
@@ -94,6 +97,12 @@ def required_client_capability(method: str, params: Struct | None) -> ClientCapa
         url = isinstance(params, ElicitRequestURLParams)
         mode = ElicitationCapability(url={}) if url else ElicitationCapability()
         return ClientCapabilities(elicitation=mode)
+    path = METHODS[method].client_capability
+    if path[:1] == ("tasks",):
+        tasks = ClientTasksCapability(
+            list={} if "list" in path else UNSET, cancel={} if "cancel" in path else UNSET
+        )
+        return ClientCapabilities(tasks=tasks)
     return ClientCapabilities()
 
 
