@@ -34,6 +34,12 @@ def test_nothing_that_a_tool_prints_reaches_the_wire(launch: Launch, tool: str) 
     assert "printed by mistake" in host.stderr
 
 
+def test_nothing_that_is_printed_while_the_server_starts_reaches_the_wire(launch: Launch) -> None:
+    host = launch(TOOLS, "--slow-to-start", "0.01")
+    assert text_of(host.ask(modern_call(1, "echo", text="hello"))) == "hello"
+    assert host.stderr == "starting\n"
+
+
 def test_a_child_process_that_reads_its_input_sees_the_end_at_once(launch: Launch) -> None:
     host = launch(TOOLS)
     host.shake_hands()

@@ -7,12 +7,13 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.schema import Implementation
+from wigwag.server.departure import Departure
 from wigwag.transports.contract import Connection
 
 _logger = logging.getLogger("wigwag.server")
@@ -37,24 +38,35 @@ class Runnable(Protocol):
         ...
 
 
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _INTERRUPTED: Final = 130  # what a shell reports for a program ended by Ctrl+C
 
 
 def run_stdio(server: Runnable) -> None:
     """Serve the host that started this process, over its standard streams."""
-    from wigwag.transports.stdio_server import is_interactive, open_stdio  # noqa: PLC0415
+    from wigwag.transports.stdio_server import (  # noqa: PLC0415
+        is_interactive,
+        open_stdio,
+        take_standard_streams,
+    )
 
     if is_interactive():
         _introduce(server)
+    wire = take_standard_streams()
+    departure = Departure()
 
-    async def serve(stop: asyncio.Event) -> None:
+    async def serve(started: asyncio.Event, stop: asyncio.Event) -> None:
         async with server.running():
-            limit = server.max_message_bytes
-            served = server.start(await open_stdio(max_line_bytes=limit))
+            started.set()
+            connection = await open_stdio(
+                wire, max_line_bytes=server.max_message_bytes, on_hang_up=departure.begin
+            )
+            served = server.start(connection)
             await _first(served.wait_closed(), stop.wait())
             await served.aclose()
 
-    _run(serve)
+    _run(serve, departure)
+    # Whatever still runs in other threads, the process must go; so the departure is not called off.
 
 
 def run_tcp(server: Runnable, host: str, port: int) -> None:
@@ -77,7 +89,7 @@ _Listen = Callable[[Callable[[Connection], None]], Awaitable[asyncio.Server]]
 
 
 def _run_listener(server: Runnable, listen: _Listen) -> None:
-    async def serve(stop: asyncio.Event) -> None:
+    async def serve(started: asyncio.Event, stop: asyncio.Event) -> None:
         served: set[ServerConnection] = set()
 
         def accept(connection: Connection) -> None:
@@ -87,6 +99,7 @@ def _run_listener(server: Runnable, listen: _Listen) -> None:
             task.add_done_callback(lambda _: served.discard(one))
 
         async with server.running():
+            started.set()
             listener = await listen(accept)
             addresses = ", ".join(str(s.getsockname()) for s in listener.sockets)
             _logger.info("%s listens on %s", server.info.name, addresses)
@@ -94,40 +107,60 @@ def _run_listener(server: Runnable, listen: _Listen) -> None:
             listener.close()
             await asyncio.gather(*(one.aclose() for one in list(served)))
 
-    _run(serve)
+    departure = Departure()
+    try:
+        _run(serve, departure)
+    finally:
+        departure.call_off()
 
 
-def _run(serve: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+_Serve = Callable[[asyncio.Event, asyncio.Event], Coroutine[Any, Any, None]]
+
+
+def _run(serve: _Serve, departure: Departure) -> None:
     """Run until `serve` returns; SIGTERM and Ctrl+C ask it to, a second one does not ask."""
     received: list[int] = []
 
     async def main() -> None:
-        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        departure.attach(loop)
+        started, stop = asyncio.Event(), asyncio.Event()
+        serving = loop.create_task(serve(started, stop))
 
-        def on_signal(number: int) -> None:
+        def leave() -> None:
+            stop.set()
+            if not started.is_set():
+                serving.cancel()
+
+        def on_signal(number: int, _: object) -> None:
             if received:
                 os._exit(128 + number)
             received.append(number)
-            stop.set()
+            departure.exit_code = _INTERRUPTED if number == signal.SIGINT else 0
+            departure.begin()
+            loop.call_soon_threadsafe(leave)
 
-        _on_signals(on_signal)
-        await serve(stop)
+        _on_signals(dict.fromkeys(_SIGNALS, on_signal))
+        await asyncio.wait([serving])
+        if not serving.cancelled():
+            serving.result()
+        departure.has_served()
 
+    replaced = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
         asyncio.run(main())
-    except KeyboardInterrupt:  # where the loop takes no signals (Windows)
-        received.append(signal.SIGINT)
+    finally:
+        _on_signals(replaced)
     if signal.SIGINT in received:
         sys.exit(_INTERRUPTED)
 
 
-def _on_signals(on_signal: Callable[[int], None]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+def _on_signals(handlers: Mapping[signal.Signals, Any]) -> None:
+    # Not the event loop's own way: a handler that blocks the loop would block the signals too.
+    for number, handler in handlers.items():
         try:
-            loop.add_signal_handler(number, on_signal, number)
-        except (NotImplementedError, RuntimeError, ValueError):
-            # Windows, or a loop that does not run in the main thread: the caller's to handle.
+            signal.signal(number, handler)
+        except (TypeError, ValueError):  # not Python's own, or not in the main thread
             return
 
 

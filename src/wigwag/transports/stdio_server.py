@@ -13,19 +13,18 @@ import socket
 import stat
 import sys
 import threading
-from typing import TextIO
+from collections.abc import Callable
+from typing import Final, NamedTuple, TextIO
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.errors import TransportError
 from wigwag.transports.pipes import keep_large_buffers, widen
 from wigwag.transports.stream import HIGH_WATER_BYTES, ByteWriter, ReadHalf, StreamConnection
 
-__all__ = ["is_interactive", "open_stdio"]
-
-# How long the event loop may be stuck after the host has gone before the process is ended anyway.
-STUCK_TIMEOUT = 0.8
+__all__ = ["Wire", "is_interactive", "open_stdio", "take_standard_streams"]
 
 _taken = False
+_CLOSED: Final = "standard input or output is closed: start this program from an MCP host"
 
 
 def is_interactive() -> bool:
@@ -36,53 +35,82 @@ def is_interactive() -> bool:
         return False
 
 
-async def open_stdio(*, max_line_bytes: int = DEFAULT_MAX_LINE_BYTES) -> StreamConnection:
-    """Take the standard streams over and return the connection on them.
+class Wire(NamedTuple):
+    """The descriptors that the protocol has for itself."""
 
-    From here on file descriptor 1 is the standard error and 0 the null device, for good.
+    input: int
+    output: int
+
+
+def take_standard_streams() -> Wire:
+    """Move the wire to private descriptors, which nothing inherits.
+
+    From here on file descriptor 1 is the standard error and 0 the null device, for good. Call it
+    before anything else opens a descriptor, the event loop included: where a standard stream is
+    closed, that would get its number.
 
     Raises:
         TransportError: The streams are closed, or were taken over before.
     """
-    wire_in, wire_out = _take_over()
+    global _taken
+    if _taken:
+        raise TransportError("this process already serves its standard streams")
+    if sys.__stdin__ is None or sys.__stdout__ is None:  # closed when the program began
+        raise TransportError(_CLOSED)
+    _open_standard_error()
+    try:
+        wire = Wire(os.dup(0), os.dup(1))
+    except OSError as error:
+        raise TransportError(_CLOSED) from error
+    _taken = True
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null if sys.stderr is None else 2, 1)
+    os.close(null)
+    for text in (sys.stdout, sys.stderr):
+        _make_harmless(text)
+    return wire
+
+
+def _open_standard_error() -> None:
+    """Give a process that has no standard error the null device for one."""
+    try:
+        os.fstat(2)
+    except OSError:
+        os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003 - has no name
+        if sys.stderr is None:
+            sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - for good
+
+
+async def open_stdio(
+    wire: Wire,
+    *,
+    max_line_bytes: int = DEFAULT_MAX_LINE_BYTES,
+    on_hang_up: Callable[[], None] | None = None,
+) -> StreamConnection:
+    """Return the connection on the standard streams.
+
+    Args:
+        wire: What `take_standard_streams` has returned.
+        max_line_bytes: Longest message accepted, in bytes.
+        on_hang_up: Called in a thread of its own when the host has gone, also while a handler has
+            the event loop in its grip; only where the system tells.
+    """
     keep_large_buffers()
     connection = StreamConnection(max_line_bytes=max_line_bytes, pause_with_writes=True)
-    if _is_one_socket(wire_in, wire_out):
-        os.close(wire_out)
+    if _is_one_socket(wire):
+        os.close(wire.output)
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_connection(
-            lambda: connection, sock=socket.socket(fileno=wire_in)
+            lambda: connection, sock=socket.socket(fileno=wire.input)
         )
         transport.set_write_buffer_limits(HIGH_WATER_BYTES)
         connection.attach(transport, transport)
     else:
-        await _attach_pipes(connection, wire_in, wire_out)
-    _watch_for_abandonment(wire_in)
+        await _attach_pipes(connection, wire)
+    if on_hang_up is not None:
+        _watch_for_hang_up(wire.input, on_hang_up)
     return connection
-
-
-def _take_over() -> tuple[int, int]:
-    """Move the wire to private descriptors; nothing inherits them."""
-    global _taken
-    if _taken:
-        raise TransportError("this process already serves its standard streams")
-    try:
-        wire_in, wire_out = os.dup(0), os.dup(1)
-    except OSError as error:
-        message = "standard input or output is closed: start this program from an MCP host"
-        raise TransportError(message) from error
-    _taken = True
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # the host gave us no standard error
-        os.dup2(null, 1)
-        os.dup2(null, 2)
-    os.close(null)
-    for text in (sys.stdout, sys.stderr):
-        _make_harmless(text)
-    return wire_in, wire_out
 
 
 def _make_harmless(text: TextIO | None) -> None:
@@ -92,14 +120,15 @@ def _make_harmless(text: TextIO | None) -> None:
         reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
-def _is_one_socket(wire_in: int, wire_out: int) -> bool:
+def _is_one_socket(wire: Wire) -> bool:
     """Tell whether input and output are the same socket, as under inetd or a socketpair."""
-    one, other = os.fstat(wire_in), os.fstat(wire_out)
+    one, other = os.fstat(wire.input), os.fstat(wire.output)
     return stat.S_ISSOCK(one.st_mode) and os.path.samestat(one, other)
 
 
-async def _attach_pipes(connection: StreamConnection, wire_in: int, wire_out: int) -> None:
+async def _attach_pipes(connection: StreamConnection, wire: Wire) -> None:
     loop = asyncio.get_running_loop()
+    wire_in, wire_out = wire
     writer: ByteWriter
     if _is_pollable(wire_out):
         widen(wire_out)
@@ -212,15 +241,9 @@ class _BlockingWriter:
     abort = close
 
 
-def _watch_for_abandonment(wire_in: int) -> None:
-    """End the process when the host is gone and a handler has the event loop in its grip.
-
-    The end of input is noticed by the event loop, which an `async def` tool that blocks keeps from
-    running; without this such a server would outlive its host.
-    """
+def _watch_for_hang_up(wire_in: int, on_hang_up: Callable[[], None]) -> None:
     if sys.platform == "win32" or not _is_pollable(wire_in):
         return
-    loop = asyncio.get_running_loop()
     fd = os.dup(wire_in)
 
     def watch() -> None:
@@ -229,13 +252,6 @@ def _watch_for_abandonment(wire_in: int) -> None:
         poll = select.poll()
         poll.register(fd, 0)  # no event of interest but the hang-up, which is always reported
         poll.poll()
-        alive = threading.Event()
-        try:
-            loop.call_soon_threadsafe(alive.set)
-        except RuntimeError:  # the loop has closed: the process is ending by itself
-            return
-        if not alive.wait(STUCK_TIMEOUT):
-            os.write(2, b"wigwag: the host is gone and a tool blocks the event loop: leaving\n")
-            os._exit(0)
+        on_hang_up()
 
-    threading.Thread(target=watch, name="wigwag-hangup", daemon=True).start()
+    threading.Thread(target=watch, name="wigwag-hang-up", daemon=True).start()

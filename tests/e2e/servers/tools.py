@@ -20,13 +20,17 @@ from wigwag.schema import ToolAnnotations
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--max-message-bytes", type=int, default=64 * 1024 * 1024)
+parser.add_argument("--slow-to-start", type=float, default=0.0)
 parser.add_argument("--slow-to-stop", type=float, default=0.0)
 options = parser.parse_args()
 
 
 @asynccontextmanager
 async def lifespan(server: Server) -> AsyncIterator[None]:
-    """Take some time to stop, if that is wanted."""
+    """Take some time to start and to stop, if that is wanted."""
+    if options.slow_to_start:
+        print("starting", flush=True)  # as one does
+        await asyncio.sleep(options.slow_to_start)
     yield
     if options.slow_to_stop:
         say("stopping")
