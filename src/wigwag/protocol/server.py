@@ -342,7 +342,11 @@ class ServerProtocol(PeerProtocol):
         """
         session = self._require_session(method)
         row = METHODS.get(method)
-        if row is None or not row.may_be_sent_by("server", session.revision):
+        if (
+            row is None
+            or row.kind != "notification"
+            or not row.may_be_sent_by("server", session.revision)
+        ):
             raise LocalProtocolError(f"{session.revision} has no notification {method}")
         self._notify(method, params, session.revision)
 
@@ -366,7 +370,11 @@ class ServerProtocol(PeerProtocol):
         """
         session = self._require_session(method)
         row = METHODS.get(method)
-        if row is None or not row.may_be_sent_by("server", session.revision):
+        if (
+            row is None
+            or row.kind != "request"
+            or not row.may_be_sent_by("server", session.revision)
+        ):
             raise LocalProtocolError(f"{session.revision} has no request {method}")
         needed = required_client_capability(method, params)
         if not client_declares(session.client_capabilities, needed):
