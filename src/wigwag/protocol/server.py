@@ -147,8 +147,8 @@ class ServerDescription:
     def changed(self) -> None:
         """Forget what was derived from the capabilities: they are about to differ."""
         self._capabilities: ServerCapabilities | None = None
-        self.offered = _Derived(lambda revision: offered_methods(self.capabilities, revision))
-        """For each revision the methods of requests that are served."""
+        self.offered: dict[str, frozenset[str]] = {}
+        """For each revision that was asked for, the methods of requests that are served."""
 
     @property
     def capabilities(self) -> ServerCapabilities:
@@ -156,6 +156,12 @@ class ServerDescription:
         if self._capabilities is None:
             self._capabilities = self._declare()
         return self._capabilities
+
+    def offers(self, method: str, revision: str) -> bool:
+        """Tell whether requests of the method are served in a revision of those served."""
+        if revision not in self.offered:
+            self.offered[revision] = offered_methods(self.capabilities, revision)
+        return method in self.offered[revision]
 
     def _make_head(self, method: str) -> bytes:
         return self._head + _NO_CACHE if METHODS[method].cacheable else self._head
@@ -230,32 +236,40 @@ class ServerProtocol(PeerProtocol):
         """
         call = decode_call(data)
         if call is None:
-            request = decode_request(data)
-            if request is not None:
-                return self._receive_request(request, data)
+            message = decode_request(data)
+            if message is not None:
+                return self._receive_request(message, data)
             return super().receive_message(data, now=now)
-        meta = call.params.meta
-        if (
-            meta is UNSET
-            or meta.client_capabilities is UNSET
-            or meta.protocol_version is UNSET
-            or meta.protocol_version not in self._description.modern
-            or TOOLS_CALL not in self._description.offered[meta.protocol_version]
-            or call.id in self._incoming
-        ):
-            return self._judge(call, data, call.params, meta, None, None)
-        request_received = self._incoming[call.id] = RequestReceived(
-            call.id,
-            TOOLS_CALL,
-            call.params,
-            data,
-            meta.protocol_version,
-            True,  # noqa: FBT003 - positional, for this is the hot path
-            meta,
-            meta.client_capabilities,
-            meta.client_info,
+        return self._accept(call, data) or self._judge(
+            call, data, call.params, call.params.meta, None, None
         )
-        return (request_received,)
+
+    def _accept(self, call: Call, source: bytes) -> Sequence[Event]:
+        """Take a tool call that nothing is wrong with; leave any other for `_judge` to sort out."""
+        session = self.session
+        meta = call.params.meta
+        version: str | UnsetType
+        capabilities: ClientCapabilities | UnsetType
+        info: Implementation | UnsetType
+        if meta is not UNSET and is_modern(meta):
+            modern, version = True, meta.protocol_version
+            capabilities, info = meta.client_capabilities, meta.client_info
+        elif session is not None:
+            modern, version = False, session.revision
+            capabilities, info = session.client_capabilities, session.client_info
+        else:
+            return ()
+        if (
+            version is UNSET
+            or capabilities is UNSET
+            or call.id in self._incoming
+            or TOOLS_CALL not in self._description.offered.get(version, ())
+        ):
+            return ()
+        request = self._incoming[call.id] = RequestReceived(
+            call.id, TOOLS_CALL, call.params, source, version, modern, meta, capabilities, info
+        )
+        return (request,)
 
     # --- answers and notifications
 
@@ -447,7 +461,7 @@ class ServerProtocol(PeerProtocol):
         description = self._description
         if version not in description.modern:
             return self._refuse_version(message, version)
-        if message.method not in description.offered[version]:
+        if not description.offers(message.method, version):
             return self._refuse_method(message, version)
         if fault is not None:
             return self._refuse(message, fault.code, fault.reason)
@@ -490,7 +504,7 @@ class ServerProtocol(PeerProtocol):
             return self._receive_initialize(message, params, fault, batch)
         if session is None:
             return self._receive_sessionless(message, fault)
-        if method not in self._description.offered[session.revision]:
+        if not self._description.offers(method, session.revision):
             return self._refuse_method(message, session.revision)
         if fault is not None:
             return self._refuse(message, fault.code, fault.reason)
