@@ -1,0 +1,593 @@
+import json
+from math import inf
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from tests.pair import (
+    Pair,
+    ScriptedServer,
+    client_description,
+    discovered,
+    error,
+    initialized,
+    modern_meta,
+    notification,
+    only,
+    request,
+    result,
+)
+from wigwag.errors import InvalidResult, LocalProtocolError, RemoteProtocolError, RequestFailed
+from wigwag.jsonrpc.codes import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
+from wigwag.protocol.client import ClientDescription, ClientProtocol
+from wigwag.protocol.events import (
+    Connected,
+    ConnectFailed,
+    MessageIgnored,
+    NotificationReceived,
+    RequestCancelled,
+    RequestReceived,
+    ResponseReceived,
+)
+from wigwag.schema import (
+    LEGACY_REVISIONS,
+    MODERN_REVISIONS,
+    PROTOCOL_VERSION_KEY,
+    V2024_11_05,
+    V2025_03_26,
+    V2025_11_25,
+    V2026_07_28,
+    CallToolRequestParams,
+    ClientCapabilities,
+    ElicitationCapability,
+    ElicitResult,
+    Implementation,
+    ListRootsResult,
+    PaginatedRequestParams,
+    RootsCapability,
+    SamplingCapability,
+)
+
+ASKABLE = ClientCapabilities(
+    roots=RootsCapability(list_changed=True),
+    sampling=SamplingCapability(),
+    elicitation=ElicitationCapability(),
+)
+FORM = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
+SAMPLING = {"messages": [], "maxTokens": 1}
+
+
+def failure(server: ScriptedServer) -> Exception:
+    return only(ConnectFailed, server.events).error
+
+
+# --- the first message
+
+
+def test_a_client_asks_first_what_the_server_is() -> None:
+    server = ScriptedServer()
+    probe = server.greeted()
+    assert probe == request(probe["id"], "server/discover", {"_meta": modern_meta()})
+    assert server.client.is_probing
+    assert not server.client.is_modern
+
+
+def test_a_legacy_client_begins_with_the_handshake() -> None:
+    server = ScriptedServer(client_description(revisions=LEGACY_REVISIONS))
+    greeting = server.greeted()
+    assert greeting == request(
+        greeting["id"],
+        "initialize",
+        {
+            "protocolVersion": V2025_11_25,
+            "capabilities": {},
+            "clientInfo": {"name": "client", "version": "2.0"},
+        },
+    )
+    assert not server.client.is_probing
+
+
+def test_the_probe_can_be_skipped() -> None:
+    assert ScriptedServer().greeted(skip_probe=True)["method"] == "initialize"
+
+
+def test_a_modern_client_cannot_skip_the_probe() -> None:
+    server = ScriptedServer(client_description(revisions=MODERN_REVISIONS))
+    assert server.greeted(skip_probe=True)["method"] == "server/discover"
+    assert not server.client.is_probing
+
+
+@pytest.mark.parametrize("first", LEGACY_REVISIONS)
+def test_a_client_offers_the_newest_revision_that_it_speaks(first: str) -> None:
+    older = LEGACY_REVISIONS[: LEGACY_REVISIONS.index(first) + 1]
+    server = ScriptedServer(
+        client_description(revisions=older[::-1], capabilities=ASKABLE), probe_timeout=1.0
+    )
+    params = server.greeted()["params"]
+    assert params["protocolVersion"] == first
+    assert ("elicitation" in params["capabilities"]) is (first not in (V2024_11_05, V2025_03_26))
+
+
+def test_a_client_connects_once() -> None:
+    server = ScriptedServer()
+    server.greeted()
+    with pytest.raises(LocalProtocolError):
+        server.client.connect(now=0.0)
+
+
+@pytest.mark.parametrize("revisions", [(), ("2025-11-26",)])
+def test_a_client_cannot_speak_revisions_that_do_not_exist(revisions: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="revisions must be some of"):
+        ClientProtocol(
+            ClientDescription(info=Implementation(name="c", version="1"), revisions=revisions)
+        )
+
+
+# --- what it learns
+
+
+def test_a_client_learns_from_a_modern_server() -> None:
+    server = ScriptedServer()
+    connected = server.connect_modern({"tools": {}, "zzz": {}})
+    assert connected.revision == V2026_07_28
+    assert connected.server_info == Implementation(name="server", version="1.0")
+    assert connected.capabilities.tools is not UNSET
+    assert connected.instructions is UNSET
+    assert server.client.connected is connected
+    assert server.client.is_modern
+    assert not server.client.is_probing
+
+
+@pytest.mark.parametrize("info", [None, 7, {"name": "only"}, "me"])
+def test_a_server_whose_name_is_not_well_formed_has_none(info: Any) -> None:
+    server = ScriptedServer()
+    value = discovered()
+    value["_meta"] = {"io.modelcontextprotocol/serverInfo": info}
+    server.say_wrongly(result(server.greeted()["id"], value))
+    assert only(Connected, server.events).server_info is UNSET
+
+
+def test_a_server_need_not_say_its_name() -> None:
+    server = ScriptedServer()
+    value = discovered()
+    del value["_meta"]
+    server.say(result(server.greeted()["id"], value))
+    assert only(Connected, server.events).server_info is UNSET
+
+
+@pytest.mark.parametrize("version", LEGACY_REVISIONS)
+def test_a_client_learns_from_a_legacy_server(version: str) -> None:
+    server = ScriptedServer()
+    connected = server.connect_legacy(version)
+    assert connected.revision == version
+    assert connected.server_info == Implementation(name="server", version="1.0")
+    assert not server.client.is_modern
+
+
+def test_nothing_can_be_sent_before_the_client_is_connected() -> None:
+    server = ScriptedServer()
+    for _ in range(2):
+        with pytest.raises(LocalProtocolError, match="not connected"):
+            server.client.send_request("tools/list", now=0.0)
+        with pytest.raises(LocalProtocolError, match="not connected"):
+            server.client.send_notification("notifications/roots/list_changed")
+        with pytest.raises(LocalProtocolError, match="not connected"):
+            server.client.check_request("tools/list")
+        if server.client.next_deadline() is None:
+            server.greeted()
+
+
+# --- failing to connect
+
+
+@pytest.mark.parametrize("value", [{}, {"protocolVersion": V2025_11_25}, {"tools": []}])
+def test_a_handshake_without_a_proper_answer_fails(value: Any) -> None:
+    server = ScriptedServer()
+    greeting = server.greeted(skip_probe=True)
+    server.say_wrongly(result(greeting["id"], value))
+    assert isinstance(failure(server), InvalidResult)
+    assert server.client.connected is None
+
+
+@pytest.mark.parametrize("kind", ["zzz", "input_required"])
+def test_a_handshake_that_is_answered_by_a_result_of_another_kind_fails(kind: str) -> None:
+    server = ScriptedServer()
+    greeting = server.greeted(skip_probe=True)
+    server.say_wrongly(result(greeting["id"], {"resultType": kind}))
+    assert isinstance(failure(server), RemoteProtocolError)
+
+
+def test_a_handshake_that_is_refused_fails_with_the_servers_words() -> None:
+    server = ScriptedServer()
+    greeting = server.greeted(skip_probe=True)
+    server.say(error(greeting["id"], -32000, "go away", {"why": 1}))
+    refused = failure(server)
+    assert isinstance(refused, RequestFailed)
+    assert (refused.code, refused.message, refused.data) == (-32000, "go away", {"why": 1})
+
+
+@pytest.mark.parametrize("greeting", [False, True])
+def test_a_broken_answer_while_connecting_fails(greeting: bool) -> None:  # noqa: FBT001
+    server = ScriptedServer()
+    first = server.greeted(skip_probe=greeting)
+    server.say_wrongly({"jsonrpc": "2.0", "id": first["id"], "result": {}, "error": {}})
+    assert isinstance(failure(server), InvalidResult)
+
+
+def test_a_handshake_that_is_not_answered_fails_and_is_not_cancelled() -> None:
+    server = ScriptedServer(connect_timeout=30.0)
+    server.greeted(skip_probe=True)
+    assert server.client.next_deadline() == 30.0
+    assert server.pass_time(29.0) == []
+    assert server.events == []
+    assert server.pass_time(1.0) == []
+    assert "no answer to initialize in 30.0 s" in str(failure(server))
+
+
+def test_a_server_that_sends_back_what_it_is_sent_is_no_server() -> None:
+    for skip_probe in (False, True):
+        server = ScriptedServer()
+        first = server.greeted(skip_probe=skip_probe)
+        server.say_wrongly(first)
+        assert isinstance(failure(server), RemoteProtocolError)
+
+
+def test_what_the_server_prints_before_it_speaks_does_no_harm() -> None:
+    server = ScriptedServer()
+    probe = server.greeted()
+    for junk in (b"Server starting...", b"\xff\xfe", b"{}", b"[]", b'"ready"', b"7"):
+        (event,) = server.client.receive_message(junk, now=0.0)
+        assert isinstance(event, MessageIgnored)
+        assert event.invalid is not None
+        assert event.invalid.data == junk
+        assert server.heard() == []
+    server.say(result(probe["id"], discovered()))
+    only(Connected, server.events)
+
+
+# --- requests
+
+
+def test_every_modern_request_describes_the_client() -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    server.connect_modern({"tools": {}})
+    call = server.client.send_request(
+        "tools/call",
+        CallToolRequestParams(name="a"),
+        now=0.0,
+        meta={"example.com/trace": "t"},
+        token="mine",
+    )
+    listed = server.client.send_request("tools/list", now=0.0)
+    told = server.heard()
+    # Of `roots` the modern era has no `listChanged`.
+    meta = modern_meta(capabilities={"roots": {}, "sampling": {}, "elicitation": {}})
+    assert told == [
+        request(
+            call.id,
+            "tools/call",
+            {
+                "_meta": meta | {"progressToken": call.id, "example.com/trace": "t"},
+                "name": "a",
+            },
+        ),
+        request(listed.id, "tools/list", {"_meta": meta | {"progressToken": listed.id}}),
+    ]
+    assert call.token == "mine"
+
+
+def test_a_legacy_request_has_nothing_of_the_modern_era_in_it() -> None:
+    server = ScriptedServer()
+    server.connect_legacy(V2025_11_25, {"tools": {}})
+    asked = server.client.send_request("tools/list", PaginatedRequestParams(cursor=""), now=0.0)
+    assert server.heard() == [
+        request(asked.id, "tools/list", {"_meta": {"progressToken": asked.id}, "cursor": ""})
+    ]
+
+
+def test_ids_are_never_used_twice() -> None:
+    pair = Pair()
+    pair.connect()
+    ids = {pair.client.send_request("tools/list", now=0.0).id for _ in range(50)}
+    assert len(ids) == 50
+    pair.pump()
+    sent = [message["id"] for message in pair.sent_by("client")]
+    assert len(sent) == len(set(sent)) == 51
+
+
+@pytest.mark.parametrize("version", [V2025_11_25, V2026_07_28])
+@pytest.mark.parametrize(
+    "method", ["prompts/list", "resources/read", "completion/complete", "logging/setLevel"]
+)
+def test_a_client_does_not_ask_for_what_the_server_did_not_declare(
+    version: str, method: str
+) -> None:
+    server = ScriptedServer()
+    if version == V2026_07_28:
+        server.connect_modern({"tools": {}})
+    else:
+        server.connect_legacy(version, {"tools": {}})
+    with pytest.raises(LocalProtocolError):
+        server.client.send_request(method, now=0.0)
+    with pytest.raises(LocalProtocolError):
+        server.client.check_request(method)
+    assert server.heard() == []
+    assert server.client.fail_all() == []
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["ping", "initialize", "resources/subscribe", "roots/list", "notifications/cancelled"],
+)
+def test_a_client_does_not_send_requests_that_the_revision_does_not_have(method: str) -> None:
+    server = ScriptedServer()
+    server.connect_modern({"tools": {}, "resources": {"subscribe": True}, "logging": {}})
+    with pytest.raises(LocalProtocolError, match="clients cannot send"):
+        server.client.send_request(method, now=0.0)
+    assert server.heard() == []
+
+
+def test_a_method_of_an_extension_is_sent_for_the_server_to_judge() -> None:
+    server = ScriptedServer()
+    server.connect_modern()
+    server.client.send_request("example.com/do", now=0.0)
+    (message,) = map(json.loads, server.client.messages_to_send())
+    assert message["method"] == "example.com/do"
+    assert message["params"]["_meta"][PROTOCOL_VERSION_KEY] == V2026_07_28
+
+
+def test_params_that_json_cannot_hold_are_the_callers_mistake_and_nothing_is_sent() -> None:
+    server = ScriptedServer()
+    server.connect_modern()
+    with pytest.raises(LocalProtocolError):
+        server.client.send_request("tools/call", CallToolRequestParams(name="\ud800"), now=0.0)
+    with pytest.raises(LocalProtocolError):
+        server.client.send_request("tools/list", now=0.0, meta={"example.com/x": object()})
+    assert server.heard() == []
+    assert server.client.fail_all() == []
+
+
+def test_a_result_is_handed_over_undecoded_with_its_revision() -> None:
+    for version in (*LEGACY_REVISIONS, V2026_07_28):
+        server = ScriptedServer()
+        value: dict[str, Any] = {"tools": []}
+        if version == V2026_07_28:
+            server.connect_modern()
+            value |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        else:
+            server.connect_legacy(version)
+        asked = server.client.send_request("tools/list", now=0.0)
+        server.heard()
+        server.say(result(asked.id, value))
+        answer = only(ResponseReceived, server.events)
+        assert (answer.request, answer.revision) == (asked, version)
+        assert json.loads(bytes(answer.result)) == value
+
+
+# --- notifications
+
+
+def test_a_client_tells_what_its_revision_lets_it_tell() -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    server.connect_legacy()
+    server.client.send_notification("notifications/roots/list_changed")
+    assert server.heard() == [notification("notifications/roots/list_changed")]
+    with pytest.raises(LocalProtocolError):
+        server.client.send_notification("notifications/tools/list_changed")
+    modern = ScriptedServer()
+    modern.connect_modern()
+    for method in ("notifications/roots/list_changed", "notifications/initialized"):
+        with pytest.raises(LocalProtocolError):
+            modern.client.send_notification(method)
+    assert modern.heard() == []
+
+
+def test_a_client_is_told_what_has_changed() -> None:
+    server = ScriptedServer()
+    server.connect_legacy(capabilities={"tools": {"listChanged": True}})
+    server.say(notification("notifications/tools/list_changed"))
+    assert only(NotificationReceived, server.events).method == "notifications/tools/list_changed"
+
+
+# --- cancelling
+
+
+def test_neither_probe_nor_handshake_is_ever_cancelled() -> None:
+    for skip_probe in (False, True):
+        server = ScriptedServer(connect_timeout=1.0)
+        server.greeted(skip_probe=skip_probe)
+        (asked,) = server.client.fail_all()
+        server.client._outgoing.add(asked)
+        server.client.forget(asked, "x")
+        assert server.heard() == []
+
+
+# --- questions of the server
+
+
+@pytest.mark.parametrize("version", LEGACY_REVISIONS)
+@pytest.mark.parametrize("id_", [0, "", -1, "x", 2**63])
+def test_a_legacy_server_may_ping(version: str, id_: int | str) -> None:
+    server = ScriptedServer()
+    server.connect_legacy(version)
+    assert server.say(request(id_, "ping")) == [result(id_, {})]
+    assert server.events == []
+
+
+def test_a_server_may_ping_before_it_answers_the_handshake() -> None:
+    server = ScriptedServer()
+    server.greeted(skip_probe=True)
+    assert server.say(request(1, "ping")) == [result(1, {})]
+
+
+@pytest.mark.parametrize("method", ["ping", "roots/list", "no/such"])
+def test_a_client_never_answers_a_modern_server(method: str) -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    server.connect_modern()
+    for broken in (request(1, method), {"id": 1, "method": method}, [request(1, method)], b"{"):
+        assert server.say_wrongly(broken) == []
+        only(MessageIgnored, server.events)
+    assert server.client.requests_in_flight() == []
+
+
+def test_a_client_answers_what_it_declared() -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    server.connect_legacy()
+    assert server.say(request("r", "roots/list")) == []
+    roots = only(RequestReceived, server.events)
+    assert (roots.method, roots.revision, roots.is_modern) == ("roots/list", V2025_11_25, False)
+    assert server.say(request("e", "elicitation/create", FORM)) == []
+    form = only(RequestReceived, server.events)
+    server.client.send_result(form, ElicitResult(action="accept", content={"a": 1}))
+    server.client.send_result(form, ElicitResult(action="decline"))
+    server.client.send_result(roots, ListRootsResult(roots=[]))
+    assert server.heard() == [
+        result("e", {"action": "accept", "content": {"a": 1}}),
+        result("r", {"roots": []}),
+    ]
+    server.say(request("s", "sampling/createMessage", SAMPLING))
+    sampling = only(RequestReceived, server.events)
+    server.client.send_error(sampling, -1, "User rejected sampling request")
+    assert server.heard() == [error("s", -1, "User rejected sampling request")]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "capabilities", "code"),
+    [
+        ("roots/list", None, ClientCapabilities(), METHOD_NOT_FOUND),
+        ("sampling/createMessage", SAMPLING, ClientCapabilities(), METHOD_NOT_FOUND),
+        ("elicitation/create", FORM, ClientCapabilities(), METHOD_NOT_FOUND),
+        (
+            "sampling/createMessage",
+            SAMPLING | {"tools": []},
+            ClientCapabilities(sampling=SamplingCapability()),
+            INVALID_PARAMS,
+        ),
+        (
+            "elicitation/create",
+            {"mode": "url", "message": "m", "url": "https://a.example", "elicitationId": "1"},
+            ClientCapabilities(elicitation=ElicitationCapability()),
+            INVALID_PARAMS,
+        ),
+        (
+            "elicitation/create",
+            FORM,
+            ClientCapabilities(elicitation=ElicitationCapability(url={})),
+            INVALID_PARAMS,
+        ),
+        ("tasks/list", None, ASKABLE, METHOD_NOT_FOUND),
+        ("tasks/get", {"taskId": "1"}, ASKABLE, METHOD_NOT_FOUND),
+        ("server/discover", None, ASKABLE, METHOD_NOT_FOUND),
+        ("initialize", None, ASKABLE, METHOD_NOT_FOUND),
+        ("tools/list", None, ASKABLE, METHOD_NOT_FOUND),
+        ("no/such", [1], ASKABLE, METHOD_NOT_FOUND),
+        ("elicitation/create", {"message": 1}, ASKABLE, INVALID_PARAMS),
+        ("sampling/createMessage", None, ASKABLE, INVALID_PARAMS),
+        ("roots/list", [], ASKABLE, INVALID_PARAMS),
+    ],
+)
+def test_what_a_client_cannot_answer_is_refused_under_its_id(
+    method: str, params: Any, capabilities: ClientCapabilities, code: int
+) -> None:
+    server = ScriptedServer(client_description(capabilities=capabilities))
+    server.connect_legacy()
+    server.client.receive_message(json.dumps(request(77, method, params)).encode(), now=0.0)
+    (answer,) = map(json.loads, server.client.messages_to_send())
+    assert answer["id"] == 77
+    assert answer["error"]["code"] == code, answer
+    assert server.client.requests_in_flight() == []
+
+
+def test_a_client_knows_what_its_revision_does_not_have() -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    server.connect_legacy(V2024_11_05)
+    (answer,) = server.say_wrongly(request(1, "elicitation/create", FORM))
+    assert answer["error"]["code"] == METHOD_NOT_FOUND
+
+
+def test_a_question_whose_id_is_in_flight_is_refused() -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    server.connect_legacy()
+    server.say(request(1, "roots/list"))
+    first = only(RequestReceived, server.events)
+    (answer,) = server.say_wrongly(request(1, "sampling/createMessage", SAMPLING))
+    assert answer["error"]["code"] == INVALID_REQUEST
+    assert server.client.is_in_flight(first)
+
+
+def test_a_broken_question_is_answered_under_its_id() -> None:
+    server = ScriptedServer()
+    server.connect_legacy()
+    (answer,) = server.say_wrongly({"id": 77, "method": "ping"})
+    assert (answer["id"], answer["error"]["code"]) == (77, INVALID_REQUEST)
+
+
+def test_what_is_no_message_is_not_answered_by_a_client() -> None:
+    server = ScriptedServer()
+    server.connect_legacy()
+    for junk in (b"Listening on port 8080", b"{", b"[]", b"null", b"\xff"):
+        server.client.receive_message(junk, now=0.0)
+        assert server.client.messages_to_send() == []
+
+
+def test_a_server_may_take_its_question_back() -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    server.connect_legacy()
+    server.say(request(1, "roots/list"))
+    got = only(RequestReceived, server.events)
+    server.say(notification("notifications/cancelled", {"requestId": 1, "reason": "late"}))
+    cancelled = only(RequestCancelled, server.events)
+    assert (cancelled.request, cancelled.reason) == (got, "late")
+    server.client.send_result(got, ListRootsResult(roots=[]))
+    server.client.send_error(got, -1, "no")
+    assert server.heard() == []
+
+
+def test_an_answer_that_json_cannot_hold_is_still_to_be_given() -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    server.connect_legacy()
+    server.say(request(1, "elicitation/create", FORM))
+    got = only(RequestReceived, server.events)
+    with pytest.raises(LocalProtocolError):
+        server.client.send_result(got, ElicitResult(action="accept", content={"a": "\ud800"}))
+    assert server.client.is_in_flight(got)
+
+
+def test_a_question_before_the_handshake_is_answered_by_an_error() -> None:
+    server = ScriptedServer(client_description(capabilities=ASKABLE))
+    greeting = server.greeted(skip_probe=True)
+    (answer,) = server.say(request(5, "roots/list"))
+    assert (answer["id"], answer["error"]["code"]) == (5, INVALID_REQUEST)
+    server.say(result(greeting["id"], initialized()))
+    only(Connected, server.events)
+
+
+# --- hostile answers
+
+
+def test_nesting_of_any_depth_in_an_answer_ends_in_an_event() -> None:
+    head = '{"jsonrpc":"2.0","id":1,'
+    for depth in (*range(850, 1000, 2), 100_000):
+        deep = '{"a":' * depth + "1" + "}" * depth
+        for value in (
+            head + '"result":' + json.dumps(discovered())[:-1] + f', "x":{deep}}}}}',
+            head + '"result":' + json.dumps(initialized())[:-1] + f', "x":{deep}}}}}',
+            head + f'"result":{deep}}}',
+            head + f'"result":{{"resultType":"zzz","x":{deep}}}}}',
+            head + f'"error":{{"code":-32022,"message":"m","data":{deep}}}}}',
+            f'{{"jsonrpc":"2.0","id":null,"error":{{"code":1,"message":"m","data":{deep}}}}}',
+        ):
+            for skip_probe in (False, True):
+                server = ScriptedServer()
+                server.greeted(skip_probe=skip_probe)
+                events = server.client.receive_message(value.encode(), now=0.0)
+                assert events or server.client.messages_to_send()
+
+
+def test_limits_may_be_left_out() -> None:
+    server = ScriptedServer()
+    server.connect_modern()
+    asked = server.client.send_request("tools/list", now=5.0)
+    assert (asked.deadline, asked.ceiling) == (inf, inf)
+    assert server.client.next_deadline() is None
