@@ -224,6 +224,7 @@ class Client:
         self._timeouts = timeouts or Timeouts()
         self._restart = restart
         self._live: ClientConnection | None = None
+        self._closing: ClientConnection | None = None
         self._connected: Connected | None = None
         self._opening: asyncio.Task[ClientConnection] | None = None
         self._is_wanted = False  # between `connect` and `close`
@@ -260,7 +261,9 @@ class Client:
             opening.cancel()
             await asyncio.wait([opening])
         if live is not None:
-            await live.aclose()
+            self._closing = live
+        if self._closing is not None:  # also when another task has begun to close it
+            await self._closing.aclose()
 
     async def __aenter__(self) -> Self:
         """Connect."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shlex
 import shutil
@@ -72,6 +73,8 @@ _MAX_STDERR_LINE_BYTES: Final = 64 * 1024
 _SETTLE_TIMEOUT: Final = 0.25
 
 OnStderr = Callable[[str], None]
+
+_logger = logging.getLogger("wigwag.client")
 
 
 class StdioServerParameters(Struct, frozen=True, kw_only=True):
@@ -178,6 +181,8 @@ class ProcessConnection(StreamConnection):
         self._stderr_ended = asyncio.Event()
         self._settling: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[None] | None = None
+        self._keeper: asyncio.Task[None]
+        self._ended_for_good = asyncio.Event()
 
     @property
     def pid(self) -> int:
@@ -192,6 +197,7 @@ class ProcessConnection(StreamConnection):
     def attach_process(self, transport: asyncio.SubprocessTransport) -> None:
         """Take the pipes of the process."""
         self._transport = transport
+        self._keeper = self._loop.create_task(self._keep())
         keep_large_buffers()
         stdin: Any = transport.get_pipe_transport(0)
         stdout: Any = transport.get_pipe_transport(1)
@@ -248,7 +254,10 @@ class ProcessConnection(StreamConnection):
         data = line.head if isinstance(line, LineTooLong) else line
         text = data.decode("utf-8", "replace")
         self._tail.append(text)
-        self._on_stderr(text)
+        try:
+            self._on_stderr(text)
+        except Exception:
+            _logger.exception("what takes the standard error of the server failed")
 
     def _begin_to_settle(self) -> None:
         if self._exited.is_set() and self.is_ended and self._stderr_ended.is_set():
@@ -269,6 +278,7 @@ class ProcessConnection(StreamConnection):
         self._signal_group(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
         self._transport.close()
         self._lose(None)
+        self._ended_for_good.set()
 
     async def aclose(self) -> None:
         """Close the server's input, wait for it to leave, and see to it that it does.
@@ -290,9 +300,21 @@ class ProcessConnection(StreamConnection):
                 self._signal_group(signal.SIGTERM)
                 await self._exits_within(self.server.exit_timeout)
             await self._stop_leftovers()
+        except asyncio.CancelledError:  # the event loop ends: there is no time left
+            self._signal_group(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+            raise
         finally:
             self._transport.close()
             self._lose(None)
+            self._ended_for_good.set()
+
+    async def _keep(self) -> None:
+        """End the server when the event loop ends, and with it all tasks, before it was closed."""
+        try:
+            await self._ended_for_good.wait()
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
 
     async def _exits_within(self, timeout: float) -> bool:  # noqa: ASYNC109 - no exception wanted
         with contextlib.suppress(TimeoutError):
