@@ -1,0 +1,107 @@
+"""What a stdio server loads: nothing that it does not use.
+
+The modules are those of a fresh interpreter; what a coverage tool adds to it is left out.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.conftest import Launch
+from tests.e2e.host import PATIENCE, TOOLS, modern_call, modern_request, text_of
+
+# With all that is in them.
+NOT_FOR_A_STDIO_SERVER = (
+    "aiohttp",
+    "anyio",
+    "click",
+    "cryptography",
+    "email",
+    "http",
+    "httptools",
+    "httpx",
+    "joserfc",
+    "jsonschema_rs",
+    "opentelemetry",
+    "pydantic",
+    "redis",
+    "rich",
+    "starlette",
+    "urllib.request",
+    "uvicorn",
+    "uvloop",
+    "wigwag.cli",
+    "wigwag.client",
+    "wigwag.gateway",
+    "wigwag.oauth",
+    "wigwag.protocol.client",
+    "wigwag.runtime.client_connection",
+    "wigwag.stores",
+    "wigwag.transports.memory",
+    "wigwag.transports.sockets",
+    "wigwag.transports.stdio_client",
+    "xml",
+)
+NOT_FOR_A_CLIENT = ("wigwag.server", "wigwag.protocol.server", "wigwag.runtime.server_connection")
+
+
+def loaded_by(program: str) -> set[str]:
+    """Return the modules that are loaded after a program has run in a fresh interpreter."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{program}\nprint(*sorted(sys.modules))"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+        env=environment,
+    )
+    return set(done.stdout.split())
+
+
+def among(modules: set[str], unwanted: tuple[str, ...]) -> list[str]:
+    return sorted(
+        module
+        for module in modules
+        if any(module == name or module.startswith(f"{name}.") for name in unwanted)
+    )
+
+
+def test_importing_wigwag_loads_neither_server_nor_client() -> None:
+    loaded = loaded_by("import wigwag")
+    assert {module for module in loaded if module.partition(".")[0] == "wigwag"} == {
+        "wigwag",
+        "wigwag._version",
+    }
+
+
+def test_the_server_class_loads_nothing_of_http_of_the_client_or_of_an_extra() -> None:
+    loaded = loaded_by("import wigwag; wigwag.Server")
+    assert "wigwag.server.server" in loaded
+    assert among(loaded, NOT_FOR_A_STDIO_SERVER) == []
+
+
+def test_the_client_class_does_not_load_the_server() -> None:
+    loaded = loaded_by("import wigwag; wigwag.Client")
+    assert "wigwag.client.client" in loaded
+    assert among(loaded, NOT_FOR_A_CLIENT) == []
+
+
+@pytest.mark.parametrize("name", ["ssl", "_ssl"])
+def test_wigwag_adds_no_tls_to_what_asyncio_loads(name: str) -> None:
+    by_asyncio = loaded_by("import asyncio, msgspec")
+    assert (name in loaded_by("import wigwag; wigwag.Server")) <= (name in by_asyncio)
+
+
+def test_a_stdio_server_that_has_served_has_loaded_no_more(launch: Launch) -> None:
+    # Its own program loads argparse and the like; what matters is what serving adds.
+    host = launch(TOOLS, env={name: "" for name in os.environ if name.startswith("COVERAGE")})
+    host.ask(modern_request(1, "server/discover"))
+    host.ask(modern_request(2, "tools/list"))
+    host.ask(modern_call(3, "fail", text="logs a traceback"))
+    loaded = set(json.loads(text_of(host.ask(modern_call(4, "modules")))))
+    assert "wigwag.transports.stdio_server" in loaded
+    assert among(loaded, NOT_FOR_A_STDIO_SERVER) == []
