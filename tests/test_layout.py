@@ -1,0 +1,115 @@
+"""Holds `tests/unit` to the sources: each module that does something has its test beside it.
+
+A unit test of `wigwag/a/b.py` is `tests/unit/a/test_b.py`; where that grew too long it is several,
+`test_b_<aspect>.py`.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "src" / "wigwag"
+UNIT = ROOT / "tests" / "unit"
+
+FOLDERS = (
+    "jsonrpc", "bindings", "protocol", "schema", "runtime", "transports", "server", "client",
+)  # fmt: skip
+
+# Modules whose behaviour shows only together with others, and where it is tested.
+ELSEWHERE = {
+    "client/client.py": "interaction: a client and a server through the public API",
+    "client/listening.py": "interaction: a client and a server through the public API",
+    "client/questions.py": "interaction: a client and a server through the public API",
+    "client/targets.py": "interaction, and e2e for processes and sockets",
+    "runtime/client_connection.py": "interaction: it is what a client waits on",
+    "runtime/failures.py": "interaction: what a handler raises, as the client sees it",
+    "runtime/server_connection.py": "interaction: it is what runs the handlers",
+    "runtime/threads.py": "interaction: plain functions beside each other",
+    "runtime/wire_log.py": "interaction: a conversation in the log",
+    "server/completions.py": "interaction: a client and a server through the public API",
+    "server/context.py": "interaction: a client and a server through the public API",
+    "server/departure.py": "e2e: how a real process ends",
+    "server/docstrings.py": "interaction: the descriptions in a list of tools",
+    "server/features.py": "interaction: a client and a server through the public API",
+    "server/lists.py": "interaction: pages of lists",
+    "server/plain_schema.py": "interaction: the schemas in a list of tools",
+    "server/process.py": "e2e: real processes and signals",
+    "server/results.py": "interaction: what a tool returns, as the client sees it",
+    "server/server.py": "interaction: a client and a server through the public API",
+    "server/signature.py": "interaction: the schemas in a list of tools",
+    "server/uri_templates.py": "interaction: reading what a template describes",
+    "transports/memory.py": "contract: the kit that every transport passes",
+    "transports/pipes.py": "contract: the kit that every transport passes",
+    "transports/sockets.py": "contract: the kit that every transport passes",
+    "transports/stdio_client.py": "contract, and e2e for processes",
+    "transports/stdio_server.py": "contract, and e2e for processes",
+    "transports/stream.py": "contract: the kit that every transport passes",
+}
+
+# Tests of several modules at once, and of which.
+TOGETHER = {
+    "protocol/test_eras.py": ("protocol/client.py", "protocol/server.py"),
+    "schema/test_content.py": ("schema/content.py",),
+    "schema/test_elicitation.py": ("schema/elicitation.py",),
+}
+
+
+def modules() -> list[str]:
+    return [
+        str(path.relative_to(SOURCES))
+        for folder in FOLDERS
+        for path in sorted((SOURCES / folder).glob("*.py"))
+    ]
+
+
+def has_logic(module: str) -> bool:
+    """Tell whether a module has a function that does something."""
+    tree = ast.parse((SOURCES / module).read_text(encoding="utf-8"))
+    return any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _does_something(node)
+        for node in ast.walk(tree)
+    )
+
+
+def _does_something(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(
+        not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in function.body
+    )
+
+
+def unit_tests_of(module: str) -> list[Path]:
+    source = SOURCES / module
+    folder = UNIT / source.parent.relative_to(SOURCES)
+    return [*folder.glob(f"test_{source.stem}.py"), *folder.glob(f"test_{source.stem}_*.py")]
+
+
+@pytest.mark.parametrize("module", [module for module in modules() if has_logic(module)])
+def test_every_module_that_does_something_has_its_test(module: str) -> None:
+    assert unit_tests_of(module) or module in ELSEWHERE, (
+        f"write tests/unit/{module.replace('/', '/test_')}, or say in ELSEWHERE where it is tested"
+    )
+
+
+def test_every_unit_test_is_the_test_of_a_module() -> None:
+    known = {path for module in modules() for path in unit_tests_of(module)}
+    known |= {UNIT / "test_errors.py"}
+    strays = [
+        str(path.relative_to(UNIT))
+        for path in sorted(UNIT.rglob("test_*.py"))
+        if path not in known and str(path.relative_to(UNIT)) not in TOGETHER
+    ]
+    assert strays == []
+
+
+def test_the_lists_of_exceptions_name_only_what_is_there() -> None:
+    named = [*ELSEWHERE, *(module for sources in TOGETHER.values() for module in sources)]
+    assert [module for module in named if not (SOURCES / module).is_file()] == []
+    assert [test for test in TOGETHER if not (UNIT / test).is_file()] == []
+
+
+def test_every_folder_of_the_sources_is_looked_at() -> None:
+    folders = {path.parent.name for path in SOURCES.glob("*/*.py")}
+    assert folders == set(FOLDERS)
