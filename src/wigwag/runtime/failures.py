@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import secrets
+import os
 from typing import Any
 
 from msgspec import UNSET
@@ -28,6 +28,6 @@ def describe_failure(error: BaseException, what: str) -> tuple[int, str, Any]:
 
 def log_failure(error: BaseException, what: str) -> str:
     """Write an exception to the log, with its traceback, and return the reference to it."""
-    reference = secrets.token_hex(4)
+    reference = os.urandom(4).hex()
     _logger.error("%s failed (reference %s)", what, reference, exc_info=error)
     return reference

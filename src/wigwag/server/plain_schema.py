@@ -7,7 +7,8 @@ Spec: basic#json-schema-usage
 
 from __future__ import annotations
 
-import pathlib
+import os
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -30,22 +31,28 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 def decode_hook(kind: type, value: Any) -> Any:
     """Build the types that msgspec does not know itself."""
-    if issubclass(kind, pathlib.PurePath) and isinstance(value, str):
+    if _is_path(kind) and isinstance(value, str):
         return kind(value)
     raise NotImplementedError(f"{kind.__name__} cannot be read from JSON")
 
 
 def encode_hook(value: Any) -> Any:
     """Write the types that msgspec does not know itself."""
-    if isinstance(value, pathlib.PurePath):
-        return str(value)
+    if _is_path(type(value)):
+        return os.fspath(value)
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
 
 
 def _schema_hook(kind: type) -> dict[str, Any]:
-    if issubclass(kind, pathlib.PurePath):
+    if _is_path(kind):
         return {"type": "string", "format": "path"}
     raise NotImplementedError
+
+
+def _is_path(kind: type) -> bool:
+    # Nobody has a path who has not loaded the module, and loading it takes long.
+    pathlib = sys.modules.get("pathlib")
+    return pathlib is not None and issubclass(kind, pathlib.PurePath)
 
 
 class _Inliner:

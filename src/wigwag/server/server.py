@@ -6,7 +6,6 @@ Spec: server
 from __future__ import annotations
 
 import asyncio
-import difflib
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -602,6 +601,8 @@ def _add(features: dict[str, Any], key: str, feature: Any, kind: str) -> None:
 
 def _unknown(kind: str, name: str, known: dict[str, Any]) -> RequestFailed:
     """Return the error for a name that is not registered, with the nearest that is."""
+    import difflib  # noqa: PLC0415 - only mistakes need it
+
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return RequestFailed(INVALID_PARAMS, f"Unknown {kind}: {name!r}{hint}")

@@ -7,7 +7,6 @@ one meaning, and to say in a sentence what is wrong with the rest.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import types
 import typing
@@ -132,6 +131,8 @@ class Parameters:
         return self._struct(**values)
 
     def _unexpected(self, name: str) -> str:
+        import difflib  # noqa: PLC0415 - only mistakes need it
+
         near = difflib.get_close_matches(name, self.types, n=1)
         if near:
             return f"`{name}` is not an argument; did you mean `{near[0]}`?"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import unquote
 
 _VARIABLE: Final = re.compile(r"\{(?P<plus>\+?)(?P<name>[A-Za-z_]\w*)(?P<star>\*?)\}")
 
@@ -52,6 +51,8 @@ class UriTemplate:
         found = self._pattern.fullmatch(uri)
         if found is None:
             return None
+        from urllib.parse import unquote  # noqa: PLC0415 - most servers start without it
+
         values = {name: unquote(value) for name, value in found.groupdict().items()}
         for name, value in values.items():
             segments = re.split(r"[/\\]", value)

@@ -1,0 +1,45 @@
+"""The official SDK's client, for comparison; prints what `client.py` prints."""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+
+from mcp import Client, StdioServerParameters
+
+TEXT = "bench-echo-payload " + "x" * 44
+
+
+async def measure(options, command):
+    server = StdioServerParameters(command=command[0], args=command[1:])
+    async with Client(server, mode="2026-07-28") as client:
+
+        async def call_until(stop):
+            calls = 0
+            while time.perf_counter() < stop:
+                result = await client.call_tool("echo", {"text": TEXT})
+                if result.content[0].text != TEXT:
+                    raise SystemExit(f"wrong reply: {result!r}")
+                calls += 1
+            return calls
+
+        figures = {}
+        await call_until(time.perf_counter() + 0.1)
+        for name, width in (("seq", 1), ("conc", options.width)):
+            start = time.perf_counter()
+            stop = start + options.secs
+            calls = sum(await asyncio.gather(*(call_until(stop) for _ in range(width))))
+            figures[name] = calls / (time.perf_counter() - start)
+        return figures
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    split = arguments.index("--")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--stdio", action="store_true")
+    parser.add_argument("--secs", type=float, default=1.0)
+    parser.add_argument("--width", type=int, default=64)
+    options = parser.parse_args(arguments[:split])
+    print(json.dumps(asyncio.run(measure(options, arguments[split + 1 :]))), flush=True)
