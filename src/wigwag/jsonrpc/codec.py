@@ -6,8 +6,8 @@ Spec: basic#messages
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -26,6 +26,9 @@ from wigwag.jsonrpc.messages import (
     Response,
     SingleMessage,
 )
+
+if TYPE_CHECKING:
+    import re
 
 # Hosts send a handful of messages in a batch; thousands are an attack on memory.
 MAX_BATCH_MESSAGES: Final = 1000
@@ -271,7 +274,13 @@ def _unparsable(reason: str, data: bytes) -> InvalidMessage:
     )
 
 
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]|[^\s"{}\[\],:]+', re.DOTALL)
+@cache
+def _token_pattern() -> re.Pattern[bytes]:
+    import re  # noqa: PLC0415 - compiled when first needed, which mostly is never
+
+    return re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]|[^\s"{}\[\],:]+', re.DOTALL)
+
+
 # The id stands near the front of any real message; what is behind this is not searched.
 _SALVAGE_BYTES: Final = 64 * 1024
 
@@ -279,7 +288,7 @@ _SALVAGE_BYTES: Final = 64 * 1024
 def _salvage_id(data: bytes) -> tuple[RequestId | None, bool]:
     """Find the id of a broken request, and whether the text looks like an answer instead."""
     depth, key, members = 0, b"", dict[bytes, bytes]()
-    for match in _TOKEN.finditer(data, 0, _SALVAGE_BYTES):
+    for match in _token_pattern().finditer(data, 0, _SALVAGE_BYTES):
         token = match.group()
         if token in b"{}[]":
             if key:

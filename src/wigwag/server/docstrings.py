@@ -3,47 +3,52 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
+_ARGUMENTS: Final = frozenset({"Args:", "Arguments:", "Parameters:"})
 # Sections that speak of the Python function, not of what it is for.
-_SECTION: Final = re.compile(
-    r"^(Args|Arguments|Parameters|Returns|Return|Yields|Raises|Example|Examples|Attributes):\s*$"
-)
-_ARGUMENTS: Final = ("Args", "Arguments", "Parameters")
-_ARGUMENT: Final = re.compile(r"^(?P<name>\*{0,2}\w+)\s*(\([^)]*\))?:\s*(?P<text>.*)$")
+_SECTIONS: Final = _ARGUMENTS | {
+    "Attributes:",
+    "Example:",
+    "Examples:",
+    "Raises:",
+    "Return:",
+    "Returns:",
+    "Yields:",
+}
 
 
 def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Return the description of a function and of each of its parameters, as far as it has them."""
-    lines = (inspect.getdoc(function) or "").splitlines()
     summary: list[str] = []
-    section: str | None = None
-    arguments: dict[str, list[str]] = {}
-    current: list[str] = []
-    for line in lines:
-        heading = _SECTION.match(line)
-        if heading is not None:
-            section = heading.group(1)
-        elif section is None:
+    section = ""
+    entries: list[str] = []
+    for line in (inspect.getdoc(function) or "").splitlines():
+        if line.rstrip() in _SECTIONS:
+            section = line.rstrip()
+        elif not section:
             summary.append(line)
         elif line and not line[0].isspace():  # back at the margin: ordinary text again
-            section = None
+            section = ""
             summary.append(line)
         elif section in _ARGUMENTS:
-            entry = _ARGUMENT.match(line.strip()) if _indent(line) <= _ENTRY_INDENT else None
-            if entry is not None:
-                current = arguments.setdefault(entry["name"].lstrip("*"), [])
-                current.append(entry["text"])
-            else:
-                current.append(line.strip())
-    texts = {name: " ".join(filter(None, parts)) for name, parts in arguments.items()}
-    return "\n".join(summary).strip(), texts
+            entries.append(line)
+    return "\n".join(summary).strip(), _read_entries(entries)
 
 
-_ENTRY_INDENT: Final = 4
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _read_entries(lines: list[str]) -> dict[str, str]:
+    """Read `name (type): text` entries, each of which may go on over indented lines."""
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    texts: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in lines:
+        head, colon, text = line.strip().partition(":")
+        name = head.partition("(")[0].strip().lstrip("*")
+        begins = len(line) - len(line.lstrip()) <= indent
+        if begins and colon and name.isidentifier():
+            current = texts.setdefault(name, [])
+            current.append(text.strip())
+        else:
+            current.append(line.strip())
+    return {name: " ".join(filter(None, parts)) for name, parts in texts.items()}
