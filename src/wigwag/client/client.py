@@ -398,6 +398,8 @@ class Client:
             on_progress: Called with each sign of progress.
             meta: More members for `_meta`.
         """
+        if "_meta" in params if isinstance(params, Mapping) else _has_meta(params):
+            raise LocalProtocolError("give the members of `_meta` as `meta`")
         raw = await self._ask(method, params, timeout=timeout, on_progress=on_progress, meta=meta)
         try:
             return msgspec.json.decode(raw, type=result_type or Any)
@@ -418,7 +420,7 @@ class Client:
         live = self._live
         if live is None or not live.is_open:
             live = await self._connection()
-        more = dict(meta) if meta else None
+        more = _checked_meta(meta) if meta else None
         if self._log_level is not None and self._is_modern:
             more = {LOG_LEVEL_KEY: self._log_level, **(more or {})}
         timeouts = self._timeouts
@@ -819,6 +821,22 @@ def _revisions_of(mode: str) -> tuple[str, ...]:
             return (mode,)
     known = ", ".join(("auto", "modern", "legacy", *REVISIONS))
     raise ValueError(f"there is no mode {mode!r}: choose one of {known}")
+
+
+def _has_meta(params: Struct | None) -> bool:
+    return getattr(params, "meta", UNSET) is not UNSET
+
+
+def _checked_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the caller's members for `_meta`.
+
+    Raises:
+        LocalProtocolError: One of them is for the protocol to set.
+    """
+    for key in meta:
+        if key == "progressToken" or key.startswith("io.modelcontextprotocol/"):
+            raise LocalProtocolError(f"`{key}` in `_meta` is for the protocol to set")
+    return dict(meta)
 
 
 def _encode_arguments(arguments: Mapping[str, Any]) -> bytes:

@@ -154,6 +154,7 @@ class ClientProtocol(PeerProtocol):
         self.connected: Connected | None = None
         """What is known of the server, once it is known."""
         self._meta_head = b""
+        self._checked: set[str] = set()  # methods that the server is known to offer
 
     @property
     def is_modern(self) -> bool:
@@ -362,9 +363,10 @@ class ClientProtocol(PeerProtocol):
             LocalProtocolError: The revision has no such method, the server did not declare it, or
                 the params cannot be encoded. Nothing was sent.
         """
-        connected = self._require_connected()
-        self.check_request(method)
-        revision = connected.revision
+        revision = self._require_connected().revision
+        if method not in self._checked:
+            self.check_request(method)
+            self._checked.add(method)
         body = b"{}" if params is None else encode_value(project(params, revision))
         request_id = self._outgoing.next_id()
         encoded = self._with_meta(body, request_id, meta)
