@@ -1,6 +1,7 @@
 """What the end-to-end tests share: real processes, none of which outlives its test."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -31,8 +32,8 @@ class Launch(Protocol):
     ) -> Host: ...
 
 
-@pytest.fixture
-def launch(tmp_path: Path) -> Iterator[Launch]:
+@contextmanager
+def launching(folder: Path) -> Iterator[Launch]:
     """Start servers, end what is left of them, and judge what was said."""
     hosts: list[Host] = []
 
@@ -43,13 +44,22 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
         stdin: Path | None = None,
         stdout: Path | None = None,
     ) -> Host:
-        stderr = tmp_path / f"stderr-{len(hosts)}"
+        stderr = folder / f"stderr-{len(hosts)}"
         host = start(command, stderr, env=env, streams=streams, stdin=stdin, stdout=stdout)
         hosts.append(host)
         return host
 
-    yield launch_one
-    for host in hosts:
-        host.kill()
+    try:
+        yield launch_one
+    finally:
+        for host in hosts:
+            host.kill()
     for host in hosts:
         assert not host.conversation.problems
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    """Start servers for one test."""
+    with launching(tmp_path) as launch:
+        yield launch

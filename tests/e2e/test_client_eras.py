@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.host import PATIENCE, SERVERS, python_command
-from wigwag import Client, ServerStartFailed
+from wigwag import Client, ServerStartFailed, StdioServerParameters
 from wigwag.client.client import Timeouts
 from wigwag.errors import RemoteProtocolError
 
@@ -46,7 +46,9 @@ def diary(tmp_path: Path) -> Diary:
 def client_of(
     oddity: str, diary: Diary, *, timeouts: Timeouts = TIMEOUTS, mode: str = "auto"
 ) -> Client:
-    return Client(python_command(BY_HAND, oddity, diary.path), timeouts=timeouts, mode=mode)
+    program, *args = python_command(BY_HAND, oddity, diary.path)
+    server = StdioServerParameters(command=program, args=args, exit_timeout=0.3)
+    return Client(server, timeouts=timeouts, mode=mode)
 
 
 async def use(client: Client) -> None:

@@ -118,9 +118,9 @@ async def test_a_server_that_never_answers_is_given_up_and_ended(tmp_path: Path)
     )
     client = Client(
         StdioServerParameters(command=sys.executable, args=["-c", program], exit_timeout=0.2),
-        timeouts=Timeouts(connect=1.0, probe=0.2),
+        timeouts=Timeouts(connect=0.5, probe=0.2),
     )
-    with pytest.raises(Exception, match="1"):
+    with pytest.raises(Exception, match=r"0\.5 s"):
         await client.connect()
     wait_until(lambda: not is_running(int(pid_file.read_text())), "the end of the server")
     await client.close()
@@ -279,11 +279,11 @@ def children() -> set[int]:
 
 FORGETFUL = """
 import asyncio, sys
-from wigwag import Client
+from wigwag import Client, StdioServerParameters
 
 async def main():
-    client = Client(sys.argv[2:], on_stderr=lambda line: None)
-    kept.append(await client.connect())
+    server = StdioServerParameters(command=sys.argv[2], args=sys.argv[3:], exit_timeout=0.3)
+    kept.append(await Client(server).connect())
 
 kept = []
 asyncio.run(main())
@@ -321,7 +321,7 @@ def test_no_server_outlives_an_event_loop_that_ended_without_closing(
         if then == "is killed":
             process.kill()
         try:
-            wait_until(lambda: not is_running(pid), "the end of the server", timeout=2 * SOON)
+            wait_until(lambda: not is_running(pid), "the end of the server", timeout=SOON)
         finally:
             if is_running(pid):
                 os.kill(pid, signal.SIGKILL)

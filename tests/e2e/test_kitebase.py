@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +45,7 @@ class Run(NamedTuple):
         return [message for direction, message in self.messages if direction == "server -> client"]
 
 
+@cache  # what is shown once is looked at by several tests
 def run(*args: str, cwd: Path | None = None, **env: str) -> Run:
     """Run the example, from any folder, and take its output apart."""
     done = subprocess.run(

@@ -134,7 +134,7 @@ def main() -> None:
     if ODDITY == "noisy":
         write(JUNK)
     if ODDITY == "slow":
-        time.sleep(1.0)
+        time.sleep(0.6)
     if ODDITY == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)

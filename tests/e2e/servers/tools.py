@@ -82,7 +82,7 @@ def print_in_c(text: str) -> None:
 @server.tool
 def print_in_child(text: str) -> None:
     """Let a child process print; it inherits what this process has."""
-    subprocess.run(["/bin/echo", text], check=True)
+    subprocess.run(["/bin/cat"], input=f"{text}\n".encode(), check=True)
 
 
 @server.tool
