@@ -652,6 +652,7 @@ class Client:
         """Send the server a notification."""
         live = await self._connection()
         live.notify(method, params)
+        await live.drain()
 
     async def send_roots_list_changed(self) -> None:
         """Tell a legacy server that the roots have changed; a modern one asks anew anyway."""

@@ -23,7 +23,7 @@ from math import inf
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.errors import InvalidResult, LocalProtocolError, RemoteProtocolError, RequestFailed
 from wigwag.jsonrpc.codec import (
@@ -73,7 +73,9 @@ from wigwag.schema import (
     REVISIONS,
     SERVER_DISCOVER,
     SERVER_INFO_KEY,
+    SUBSCRIPTIONS_LISTEN,
     UNSUPPORTED_PROTOCOL_VERSION,
+    CancelledNotificationParams,
     ClientCapabilities,
     DiscoverResult,
     Implementation,
@@ -470,6 +472,15 @@ class ClientProtocol(PeerProtocol):
                     return self._receive_probe_error(event, now)
                 return self._receive_initialize_error(event, now)
         return events
+
+    def _receive_cancelled(self, params: CancelledNotificationParams) -> Sequence[Event]:
+        request_id = params.request_id
+        request = None if request_id is UNSET else self._outgoing.get(request_id)
+        if request is None or request.method != SUBSCRIPTIONS_LISTEN:
+            return super()._receive_cancelled(params)
+        # The one request of ours that a server may end so; it means the same as a result.
+        self._outgoing.pop(request.id)
+        return (ResponseReceived(request, Raw(b"{}"), self._revision_of(request)),)
 
     def receive_invalid(self, message: InvalidMessage) -> Sequence[Event]:
         """Take something that is no message: it is reported, and the conversation goes on."""

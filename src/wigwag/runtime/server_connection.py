@@ -110,6 +110,8 @@ class ServerConnection:
 
     def messages_received(self, messages: Sequence[Received]) -> None:
         """Serve what has arrived and write all that is ready at once."""
+        if self._closing is not None:
+            return
         # Whoever wants to flush meanwhile need not: it is done below.
         self._is_flush_due = True
         receive = self._protocol.receive_message
