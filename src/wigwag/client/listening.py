@@ -9,40 +9,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Final
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from wigwag.errors import TransportError
 from wigwag.jsonrpc.messages import RequestId
 from wigwag.protocol.events import NotificationReceived
+from wigwag.protocol.subscriptions import Change, covers
 from wigwag.schema import (
-    NOTIFICATIONS_PROMPTS_LIST_CHANGED,
-    NOTIFICATIONS_RESOURCES_LIST_CHANGED,
-    NOTIFICATIONS_RESOURCES_UPDATED,
     NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED,
-    NOTIFICATIONS_TOOLS_LIST_CHANGED,
     SUBSCRIPTION_ID_KEY,
     SubscriptionFilter,
 )
-
-_LIST_CHANGES: Final = {
-    NOTIFICATIONS_TOOLS_LIST_CHANGED: "tools_list_changed",
-    NOTIFICATIONS_PROMPTS_LIST_CHANGED: "prompts_list_changed",
-    NOTIFICATIONS_RESOURCES_LIST_CHANGED: "resources_list_changed",
-}
-
-
-class Change(Struct, frozen=True):
-    """Something of the server has changed: list or read it anew.
-
-    Attributes:
-        method: The notification that said so.
-        uri: The resource, for `notifications/resources/updated`.
-    """
-
-    method: str
-    uri: str | None = None
 
 
 class Changes:
@@ -94,15 +72,11 @@ class Changes:
         if event.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
             self.honored = event.params.notifications
             self.acknowledged.set()
-        elif event.method in _LIST_CHANGES:
-            if getattr(self.wanted, _LIST_CHANGES[event.method]) is True:
-                self._add(Change(event.method))
-        elif event.method == NOTIFICATIONS_RESOURCES_UPDATED:
-            uri = event.params.uri
-            uris = self.wanted.resource_subscriptions
-            # It may be a part of the resource that was subscribed to.
-            if uris is not UNSET and any(uri.startswith(wanted) for wanted in uris):
-                self._add(Change(event.method, uri))
+        else:
+            change = Change(event.method, getattr(event.params, "uri", None))
+            if covers(self.wanted, change):
+                self._pending[change] = None
+                self._arrived.set()
 
     def end(self, reason: Exception | None) -> None:
         """Let the iteration end, once what was reported before has been read."""
@@ -115,10 +89,6 @@ class Changes:
     def failure(self) -> Exception | None:
         """Why it has ended, when that was no orderly end."""
         return self._ended if isinstance(self._ended, Exception) else None
-
-    def _add(self, change: Change) -> None:
-        self._pending[change] = None
-        self._arrived.set()
 
 
 def _is_same(one: object, other: RequestId) -> bool:

@@ -31,6 +31,7 @@ from wigwag.protocol.events import (
     Event,
     MessageIgnored,
     NotificationReceived,
+    RequestCancelled,
     RequestReceived,
 )
 from wigwag.protocol.gates import (
@@ -47,23 +48,29 @@ from wigwag.protocol.params import (
     read_broken_meta,
 )
 from wigwag.protocol.peer import PeerProtocol, ReplyBatch
+from wigwag.protocol.subscriptions import Change, covers, honored, is_declared, is_within
 from wigwag.schema import (
     INITIALIZE,
     LEGACY_REVISIONS,
     LOGGING_SET_LEVEL,
     METHODS,
     MODERN_REVISIONS,
+    NOTIFICATIONS_CANCELLED,
     NOTIFICATIONS_INITIALIZED,
     NOTIFICATIONS_MESSAGE,
+    NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED,
     PING,
     RESOURCE_NOT_FOUND,
     RESULT_COMPLETE,
     REVISIONS,
     SERVER_DISCOVER,
     SERVER_INFO_KEY,
+    SUBSCRIPTION_ID_KEY,
+    SUBSCRIPTIONS_LISTEN,
     TOOLS_CALL,
     UNSUPPORTED_PROTOCOL_VERSION,
     URL_ELICITATION_REQUIRED,
+    CancelledNotificationParams,
     ClientCapabilities,
     DiscoverResult,
     Implementation,
@@ -71,8 +78,13 @@ from wigwag.schema import (
     InitializeResult,
     LoggingLevel,
     LoggingMessageNotificationParams,
+    NotificationParams,
     RequestMetaObject,
+    ResourceUpdatedNotificationParams,
     ServerCapabilities,
+    SubscriptionFilter,
+    SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenResult,
     UnsupportedProtocolVersionData,
     project,
 )
@@ -213,6 +225,8 @@ class Session(Struct):
     client_capabilities: ClientCapabilities
     is_initialized: bool = False
     log_level: LoggingLevel = "debug"
+    subscriptions: dict[str, None] = {}
+    """The URIs of the resources whose changes the client wants to hear of."""
 
 
 class ServerProtocol(PeerProtocol):
@@ -227,6 +241,7 @@ class ServerProtocol(PeerProtocol):
         self._description = description
         self.session: Session | None = None
         """The session, once `initialize` has been answered."""
+        self._streams: dict[RequestReceived, SubscriptionFilter] = {}
 
     def receive_message(self, data: bytes, *, now: float) -> Sequence[Event]:
         """Take the bytes of one message and return what it means, in order.
@@ -348,13 +363,40 @@ class ServerProtocol(PeerProtocol):
             return False
         return _LEVELS.index(level) >= _LEVELS.index(wanted)
 
+    def publish(self, change: Change) -> None:
+        """Tell the client of a change, on every stream and in the session that it concerns."""
+        session = self.session
+        if session is not None and session.is_initialized and self._concerns(session, change):
+            self._notify(change.method, _params_of(change), session.revision)
+        for request, wanted in self._streams.items():
+            if covers(wanted, change):
+                meta = {SUBSCRIPTION_ID_KEY: request.id}
+                self._notify(change.method, _params_of(change, meta), request.revision)
+
+    def _concerns(self, session: Session, change: Change) -> bool:
+        if not is_declared(self._description.capabilities, change.method):
+            return False
+        return change.uri is None or any(
+            is_within(change.uri, wanted) for wanted in session.subscriptions
+        )
+
+    def end_subscriptions(self) -> None:
+        """Tell listening clients that nothing more will be reported; part of an orderly end."""
+        for request in list(self._streams):
+            # One page of the specification wants the cancellation, another the result.
+            ended = CancelledNotificationParams(request_id=request.id, reason="the server ends")
+            self._notify(NOTIFICATIONS_CANCELLED, ended, request.revision)
+            meta = {SUBSCRIPTION_ID_KEY: request.id}
+            self.send_result(request, SubscriptionsListenResult(meta=meta))
+        self._streams.clear()
+
     def send_notification(self, method: str, params: Struct | None = None) -> None:
         """Send a notification to the client of the session.
 
         Raises:
             LocalProtocolError: There is no session, or its revision has no such notification.
         """
-        session = self._require_session(method)
+        session = self.require_session(method)
         row = METHODS.get(method)
         if (
             row is None
@@ -382,7 +424,7 @@ class ServerProtocol(PeerProtocol):
             LocalProtocolError: There is no session yet, or the client did not declare that it
                 can do this.
         """
-        session = self._require_session(method)
+        session = self.require_session(method)
         row = METHODS.get(method)
         if (
             row is None
@@ -407,7 +449,12 @@ class ServerProtocol(PeerProtocol):
         self._to_send.append(encode_request(request.id, method, body))
         return request
 
-    def _require_session(self, method: str) -> Session:
+    def require_session(self, method: str = "this") -> Session:
+        """Return the session.
+
+        Raises:
+            LocalProtocolError: There is none.
+        """
         if self.session is None:
             message = f"{method} needs a session: in the modern era a server only answers"
             raise LocalProtocolError(message)
@@ -479,8 +526,27 @@ class ServerProtocol(PeerProtocol):
         self._incoming[message.id] = request
         if message.method == SERVER_DISCOVER:
             self.send_result(request, self._discover())
-            return ()
-        return (request,)
+        elif message.method == SUBSCRIPTIONS_LISTEN:
+            self._listen(request)
+        else:
+            return (request,)
+        return ()
+
+    def _listen(self, request: RequestReceived) -> None:
+        """Open a stream: the acknowledgement comes first, the result when it ends."""
+        agreed = honored(request.params.notifications, self._description.capabilities)
+        self._streams[request] = agreed
+        params = SubscriptionsAcknowledgedNotificationParams(
+            notifications=agreed, meta={SUBSCRIPTION_ID_KEY: request.id}
+        )
+        self._notify(NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params, request.revision)
+
+    def _receive_cancelled(self, params: CancelledNotificationParams) -> Sequence[Event]:
+        events = super()._receive_cancelled(params)
+        for event in events:
+            if type(event) is RequestCancelled:
+                self._streams.pop(event.request, None)
+        return events
 
     def _discover(self) -> DiscoverResult:
         description = self._description
@@ -626,6 +692,12 @@ class ServerProtocol(PeerProtocol):
 
     def _session_revision(self) -> str | None:
         return None if self.session is None else self.session.revision
+
+
+def _params_of(change: Change, meta: dict[str, Any] | UnsetType = UNSET) -> NotificationParams:
+    if change.uri is None:
+        return NotificationParams(meta=meta)
+    return ResourceUpdatedNotificationParams(uri=change.uri, meta=meta)
 
 
 def _missing_meta(meta: RequestMetaObject) -> str:

@@ -23,6 +23,7 @@ from wigwag.protocol.events import (
     RequestReceived,
 )
 from wigwag.protocol.server import Members, ServerProtocol
+from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.failures import describe_failure
 from wigwag.runtime.wire_log import open_wire_log
 from wigwag.schema import LoggingLevel
@@ -32,6 +33,8 @@ _logger = logging.getLogger("wigwag.server")
 
 # After the end of input, what was asked before it may still be answered for as long as this.
 DRAIN_TIMEOUT: Final = 0.5
+# Changes that follow one another this closely are reported together.
+CHANGES_DELAY: Final = 0.05
 # A cancelled handler has this long to clean up before it is left behind.
 CLEANUP_TIMEOUT: Final = 0.25
 
@@ -73,6 +76,7 @@ class ServerConnection:
         self._wire = open_wire_log("server")
         self._is_flush_due = False
         self._input_ended = False
+        self._changes: dict[Change, None] = {}  # to be reported soon, each once
         self._closing: asyncio.Task[None] | None = None
         self._closed = self._loop.create_future()
         connection.start(self)
@@ -105,6 +109,24 @@ class ServerConnection:
         """Send a log message about a request, if the client wants to hear it."""
         if self._protocol.send_log(request, level, data, logger):
             self._flush_soon()
+
+    def publish(self, change: Change) -> None:
+        """Tell the client of a change, if it wants to know; may be called in any thread."""
+        if asyncio._get_running_loop() is self._loop:
+            self._publish_soon(change)
+        else:
+            self._loop.call_soon_threadsafe(self._publish_soon, change)
+
+    def _publish_soon(self, change: Change) -> None:
+        if not self._changes:
+            self._loop.call_later(CHANGES_DELAY, self._publish)
+        self._changes[change] = None
+
+    def _publish(self) -> None:
+        changes, self._changes = self._changes, {}
+        for change in changes:
+            self._protocol.publish(change)
+        self._flush()
 
     # --- Receiver
 
@@ -148,6 +170,10 @@ class ServerConnection:
 
     # --- its end
 
+    def call_when_closed(self, callback: Callable[[ServerConnection], object]) -> None:
+        """Call back once the connection has ended and its handlers have been stopped."""
+        self._closed.add_done_callback(lambda _: callback(self))
+
     async def wait_closed(self) -> None:
         """Wait until the connection has ended and its handlers have been stopped."""
         await asyncio.shield(self._closed)
@@ -168,6 +194,7 @@ class ServerConnection:
                 task.cancel()
             if tasks:
                 await asyncio.wait(tasks, timeout=CLEANUP_TIMEOUT)
+            self._protocol.end_subscriptions()
             self._flush()
             await self._connection.aclose()
         finally:

@@ -23,6 +23,10 @@ class Services(Protocol):
         """Read a resource of the server on behalf of a request."""
         ...
 
+    def resource_updated(self, uri: str) -> None:
+        """Tell clients that subscribed to a resource that it has changed."""
+        ...
+
 
 class _Done:
     """Has happened already, and may be awaited all the same."""
@@ -144,6 +148,11 @@ class Context:
         return self.log("error", data, logger=logger)
 
     # --- the server's own features
+
+    def resource_updated(self, uri: str) -> _Done:
+        """Tell clients that subscribed to a resource that it reads otherwise than before."""
+        self._services.resource_updated(uri)
+        return _DONE
 
     async def read_resource(self, uri: str) -> ReadResourceResult:
         """Read a resource of this server, as its clients do.

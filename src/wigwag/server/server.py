@@ -18,16 +18,23 @@ from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import Members, ServerDescription, ServerProtocol
+from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.server_connection import Handler, Outcome, ServerConnection
 from wigwag.runtime.threads import DEFAULT_WORKER_THREADS, WorkerThreads
 from wigwag.schema import (
     COMPLETION_COMPLETE,
+    NOTIFICATIONS_PROMPTS_LIST_CHANGED,
+    NOTIFICATIONS_RESOURCES_LIST_CHANGED,
+    NOTIFICATIONS_RESOURCES_UPDATED,
+    NOTIFICATIONS_TOOLS_LIST_CHANGED,
     PROMPTS_GET,
     PROMPTS_LIST,
     RESOURCE_NOT_FOUND,
     RESOURCES_LIST,
     RESOURCES_READ,
+    RESOURCES_SUBSCRIBE,
     RESOURCES_TEMPLATES_LIST,
+    RESOURCES_UNSUBSCRIBE,
     REVISIONS,
     TOOLS_CALL,
     TOOLS_LIST,
@@ -75,11 +82,13 @@ class Limits(Struct, frozen=True, kw_only=True):
             can be read, and the conversation goes on.
         worker_threads: How many plain functions run at the same time; more wait their turn.
         page_size: How many features a page of a list holds; `None` for all of them.
+        subscriptions: How many resources a legacy session can subscribe to.
     """
 
     max_message_bytes: int = DEFAULT_MAX_LINE_BYTES
     worker_threads: int = DEFAULT_WORKER_THREADS
     page_size: int | None = None
+    subscriptions: int = 1000
 
 
 class Server:
@@ -164,7 +173,10 @@ class Server:
             PROMPTS_LIST: self._list_prompts,
             PROMPTS_GET: self._get_prompt,
             COMPLETION_COMPLETE: self._complete,
+            RESOURCES_SUBSCRIBE: self._subscribe,
+            RESOURCES_UNSUBSCRIBE: self._unsubscribe,
         }
+        self._connections: set[ServerConnection] = set()
 
     @property
     def max_message_bytes(self) -> int:
@@ -258,7 +270,7 @@ class Server:
             _check_tool_name(definition.name)
             runner = Function(parameters, self._threads if thread else None, timeout)
             _add(self._tools, definition.name, ToolFeature(definition, runner, output), "tool")
-            self._changed(self._tool_list)
+            self.tools_changed()
             return function
 
         return register(function) if callable(function) else register
@@ -315,7 +327,7 @@ class Server:
             else:
                 feature = ResourceFeature(Resource(uri=uri, **about), runner, mime_type)
                 _add(self._resources, uri, feature, "resource")
-            self._changed(self._resource_list, self._template_list)
+            self.resources_changed()
             return function
 
         return register
@@ -389,7 +401,7 @@ class Server:
             )
             runner = Function(parameters, self._threads if thread else None)
             _add(self._prompts, definition.name, PromptFeature(definition, runner), "prompt")
-            self._changed(self._prompt_list)
+            self.prompts_changed()
             return function
 
         return register(function) if callable(function) else register
@@ -425,21 +437,79 @@ class Server:
         def register(function: F) -> F:
             name = feature if isinstance(feature, str) else None
             self._completers.add(function, name, argument)
-            self._changed()
+            self._description.changed()
             return function
 
         return register(feature) if callable(feature) else register
 
-    def _changed(self, *lists: FeatureList) -> None:
+    def remove_tool(self, name: str) -> None:
+        """Take a tool out; clients that want to know are told.
+
+        Raises:
+            KeyError: There is no such tool.
+        """
+        del self._tools[name]
+        self.tools_changed()
+
+    def remove_resource(self, uri: str) -> None:
+        """Take a resource or a resource template out; clients that want to know are told.
+
+        Raises:
+            KeyError: There is no such resource.
+        """
+        del (self._templates if uri in self._templates else self._resources)[uri]
+        self.resources_changed()
+
+    def remove_prompt(self, name: str) -> None:
+        """Take a prompt out; clients that want to know are told.
+
+        Raises:
+            KeyError: There is no such prompt.
+        """
+        del self._prompts[name]
+        self.prompts_changed()
+
+    # --- changes
+
+    def tools_changed(self) -> None:
+        """Tell clients that the list of tools has changed.
+
+        Registering and removing does so by itself. Like all of these, it may be called in any
+        thread, and reaches whoever is entitled: legacy sessions, and modern clients that listen.
+        """
+        self._lists_changed(NOTIFICATIONS_TOOLS_LIST_CHANGED, self._tool_list)
+
+    def resources_changed(self) -> None:
+        """Tell clients that the list of resources or of templates has changed."""
+        lists = (self._resource_list, self._template_list)
+        self._lists_changed(NOTIFICATIONS_RESOURCES_LIST_CHANGED, *lists)
+
+    def prompts_changed(self) -> None:
+        """Tell clients that the list of prompts has changed."""
+        self._lists_changed(NOTIFICATIONS_PROMPTS_LIST_CHANGED, self._prompt_list)
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell clients that subscribed to a resource that it reads otherwise than before."""
+        self._publish(Change(NOTIFICATIONS_RESOURCES_UPDATED, uri))
+
+    def _lists_changed(self, method: str, *lists: FeatureList) -> None:
         self._description.changed()
         for features in lists:
             features.changed()
+        self._publish(Change(method))
+
+    def _publish(self, change: Change) -> None:
+        for connection in list(self._connections):
+            connection.publish(change)
 
     def _capabilities(self) -> ServerCapabilities:
+        has_resources = self._resources or self._templates
         return ServerCapabilities(
-            tools=ToolsCapability() if self._tools else UNSET,
-            resources=ResourcesCapability() if self._resources or self._templates else UNSET,
-            prompts=PromptsCapability() if self._prompts else UNSET,
+            tools=ToolsCapability(list_changed=True) if self._tools else UNSET,
+            resources=ResourcesCapability(subscribe=True, list_changed=True)
+            if has_resources
+            else UNSET,
+            prompts=PromptsCapability(list_changed=True) if self._prompts else UNSET,
             completions={} if self._completers else UNSET,
             logging={},
         )
@@ -500,7 +570,10 @@ class Server:
 
     def start(self, connection: Connection) -> ServerConnection:
         """Begin to serve a connection, within `running`, and return what serves it."""
-        return ServerConnection(connection, ServerProtocol(self._description), self._handlers)
+        served = ServerConnection(connection, ServerProtocol(self._description), self._handlers)
+        self._connections.add(served)
+        served.call_when_closed(self._connections.discard)
+        return served
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -553,15 +626,33 @@ class Server:
         Raises:
             RequestFailed: There is no such resource.
         """
+        feature, values = self._find_resource(uri)
+        return await feature.read(uri, values, lambda: context)
+
+    def _find_resource(self, uri: str) -> tuple[ResourceFeature, dict[str, str]]:
         feature = self._resources.get(uri)
         if feature is not None:
-            return await feature.read(uri, {}, lambda: context)
+            return feature, {}
         for feature in self._templates.values():
             assert feature.template is not None
             values = feature.template.match(uri)
             if values is not None:
-                return await feature.read(uri, values, lambda: context)
+                return feature, values
         raise RequestFailed(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+
+    def _subscribe(self, request: RequestReceived, connection: ServerConnection) -> Members:
+        uri = request.params.uri
+        self._find_resource(uri)
+        subscriptions = connection.protocol.require_session().subscriptions
+        if len(subscriptions) >= self.limits.subscriptions and uri not in subscriptions:
+            limit = self.limits.subscriptions
+            raise RequestFailed(INVALID_PARAMS, f"no more than {limit} subscriptions are possible")
+        subscriptions[uri] = None
+        return ()
+
+    def _unsubscribe(self, request: RequestReceived, connection: ServerConnection) -> Members:
+        connection.protocol.require_session().subscriptions.pop(request.params.uri, None)
+        return ()
 
     async def _get_prompt(self, request: RequestReceived, connection: ServerConnection) -> Outcome:
         prompt = self._prompts.get(request.params.name)
