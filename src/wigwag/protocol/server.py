@@ -694,9 +694,9 @@ class ServerProtocol(PeerProtocol):
         return None if self.session is None else self.session.revision
 
 
-def _params_of(change: Change, meta: dict[str, Any] | UnsetType = UNSET) -> NotificationParams:
+def _params_of(change: Change, meta: dict[str, Any] | UnsetType = UNSET) -> Struct | None:
     if change.uri is None:
-        return NotificationParams(meta=meta)
+        return None if meta is UNSET else NotificationParams(meta=meta)
     return ResourceUpdatedNotificationParams(uri=change.uri, meta=meta)
 
 

@@ -59,7 +59,6 @@ from wigwag.schema import (
     Implementation,
     InputRequiredResult,
     ListToolsResult,
-    Result,
     RootsCapability,
     ServerCapabilities,
     TextContent,
@@ -634,14 +633,6 @@ def test_the_meta_of_a_result_is_kept_beside_the_name_of_the_server() -> None:
     (answer,) = client.heard()
     assert answer["result"]["_meta"] == {**IDENTITY, "example.com/trace": [1]}
     assert answer["result"]["structuredContent"] is None
-    assert answer["result"]["resultType"] == "complete"
-
-
-def test_an_empty_result_has_what_every_result_has() -> None:
-    client = ScriptedClient()
-    got = client.ask(1, "subscriptions/listen", modern(notifications={}))
-    client.server.send_result(got, Result(meta={"io.modelcontextprotocol/subscriptionId": 1}))
-    (answer,) = client.heard()
     assert answer["result"]["resultType"] == "complete"
 
 
