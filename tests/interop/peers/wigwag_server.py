@@ -62,7 +62,22 @@ async def log_something(ctx: Context) -> str:
     return "logged"
 
 
-# Not here yet: `touch`, `grow` and the questions to the client, until `Context` has the means.
+@app.tool
+async def touch(ctx: Context) -> str:
+    ctx.resource_updated("demo://greeting")
+    return "touched"
+
+
+@app.tool
+async def grow() -> str:
+    @app.tool
+    def grown() -> str:
+        return "I am new"
+
+    return "grown"
+
+
+# Not here yet: the questions to the client, until `Context` has the means.
 
 
 @app.resource("demo://greeting", mime_type="text/plain")
