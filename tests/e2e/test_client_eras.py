@@ -18,6 +18,7 @@ BY_HAND = SERVERS / "by_hand.py"
 TIMEOUTS = Timeouts(request=PATIENCE, connect=PATIENCE, probe=PATIENCE)
 IMPATIENT = Timeouts(request=PATIENCE, connect=PATIENCE, probe=0.3)
 
+BROKEN = pytest.mark.broken_messages("server")
 LEGACY_DIALOGUE = ["initialize", "notifications/initialized", "tools/list", "tools/call"]
 
 
@@ -67,11 +68,11 @@ async def use(client: Client) -> None:
         "-32000",
         "-32603",
         "-1",
-        "null id",
+        pytest.param("null id", marks=BROKEN),
         "no id",
-        "empty",
-        "wrong",
-        "noisy",
+        pytest.param("empty", marks=BROKEN),
+        pytest.param("wrong", marks=BROKEN),
+        pytest.param("noisy", marks=BROKEN),
         "unsupported, legacy",
     ],
 )

@@ -162,6 +162,7 @@ async def test_a_megabyte_on_the_standard_error_blocks_nobody() -> None:
     assert sum(line == "z" * 99 for line in lines) == 10_000
 
 
+@pytest.mark.broken_messages("server")
 async def test_what_is_no_message_is_skipped_and_reported_with_a_hint(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
