@@ -4,10 +4,9 @@ Reading never raises: whatever is wrong with the bytes becomes an `InvalidMessag
 Spec: basic#messages
 """
 
-from __future__ import annotations
-
+import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -26,9 +25,6 @@ from wigwag.jsonrpc.messages import (
     Response,
     SingleMessage,
 )
-
-if TYPE_CHECKING:
-    import re
 
 # Hosts send a handful of messages in a batch; thousands are an attack on memory.
 MAX_BATCH_MESSAGES: Final = 1000
@@ -276,8 +272,7 @@ def _unparsable(reason: str, data: bytes) -> InvalidMessage:
 
 @cache
 def _token_pattern() -> re.Pattern[bytes]:
-    import re  # noqa: PLC0415 - compiled when first needed, which mostly is never
-
+    # Compiled when first needed, which mostly is never.
     return re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]|[^\s"{}\[\],:]+', re.DOTALL)
 
 

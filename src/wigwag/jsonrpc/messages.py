@@ -5,8 +5,6 @@ a view of the bytes that arrived.
 Spec: basic#messages
 """
 
-from __future__ import annotations
-
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 RequestId = int | str

@@ -3,8 +3,6 @@
 Every name says what has happened; the docstring says what to do about it.
 """
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any
 

@@ -5,8 +5,6 @@ reading it. What is not plainly a sound tool call is left to the general way, wh
 say about it.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Decodes the params of a message and puts into words what is wrong with them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
