@@ -267,7 +267,11 @@ class Client:
 
     async def __aenter__(self) -> Self:
         """Connect."""
-        return await self.connect()
+        try:
+            return await self.connect()
+        except BaseException:  # also when cancelled: nobody would close what is being opened
+            await self.close()
+            raise
 
     async def __aexit__(self, *exc: object) -> None:
         """Close."""
