@@ -270,9 +270,11 @@ class PeerProtocol(ABC):
                 events += self._receive_error(message, now)
             elif type(message) is InvalidMessage:
                 events += self.receive_invalid(message)
-        # What was answered on the spot belongs into the array as well.
-        replies.replies += self._to_send[mark:]
-        del self._to_send[mark:]
+        # What was answered on the spot belongs into the array as well; an earlier array, of which
+        # the last request was cancelled just now, does not.
+        meanwhile = self._to_send[mark:]
+        replies.replies += [message for message in meanwhile if message[:1] != b"["]
+        self._to_send[mark:] = [message for message in meanwhile if message[:1] == b"["]
         replies.is_complete = True
         self._flush_batch(replies)
         return events
