@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 # Room for a large file in base64; a peer that never ends its line cannot take more memory.
 DEFAULT_MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 
@@ -127,15 +125,15 @@ def encode_lines(messages: list[bytes]) -> bytes:
     r"""Frame encoded messages, one a line.
 
     A message that carries line feeds between its tokens (forwarded from a peer that formats its
-    JSON) is written anew without them:
+    JSON) gets blanks in their place:
 
     >>> encode_lines([b'{"a":1}', b'{\n"b": 2}'])
-    b'{"a":1}\n{"b":2}\n'
+    b'{"a":1}\n{ "b": 2}\n'
     """
     framed = messages[0] + b"\n" if len(messages) == 1 else b"\n".join([*messages, b""])
     if framed.count(b"\n") == len(messages):
         return framed
-    return encode_lines([msgspec.json.format(text, indent=-1) for text in messages])
+    return b"".join(text.replace(b"\n", b" ") + b"\n" for text in messages)
 
 
 def _without_return(line: bytes | LineTooLong) -> bytes | LineTooLong:

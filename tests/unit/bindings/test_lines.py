@@ -187,7 +187,9 @@ def test_a_message_formatted_over_several_lines_becomes_one(newline: bytes) -> N
     for messages in ([text], [b"{}", text]):
         written = encode_lines(messages)
         assert written.count(b"\n") == len(messages)
-        assert written.endswith(b'{"a":[1,1e400,"x\\ny"],"a":"\xe2\x80\xa8"}\n')
+        last = written.split(b"\n")[-2]
+        assert last.split() == text.split()
+        assert json.loads(last) == json.loads(text)
 
 
 def test_what_is_written_is_read_back_as_it_was() -> None:

@@ -611,6 +611,13 @@ def test_a_cancellation_of_the_last_open_request_lets_the_others_go() -> None:
     ]
 
 
+def test_a_batch_that_is_completed_from_within_another_is_answered_by_itself() -> None:
+    client = batch_session()
+    client.say([request(1, "tools/call", {"name": "a"}), request(2, "ping")])
+    cancel = notification("notifications/cancelled", {"requestId": 1})
+    assert client.say([cancel, request(3, "ping")]) == [[result(2, {})], [result(3, {})]]
+
+
 def test_a_handshake_cannot_be_part_of_a_batch() -> None:
     client = batch_session()
     init = {"protocolVersion": V2025_03_26, "capabilities": {}, "clientInfo": {}}
