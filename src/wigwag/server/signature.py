@@ -17,7 +17,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
+from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.server.docstrings import describe
 from wigwag.server.plain_schema import decode_hook, schema_of
 
@@ -74,6 +76,7 @@ class Parameters:
 
         Raises:
             ArgumentsRefused: They are not what the function takes.
+            RequestFailed: They are no object at all, or no JSON.
         """
         data = b"{}" if arguments is UNSET else arguments
         try:
@@ -110,8 +113,11 @@ class Parameters:
     def _read_one_by_one(self, data: Raw | bytes) -> Any:
         try:
             members = msgspec.json.decode(data, type=dict[str, Raw] | None) or {}
+        except msgspec.ValidationError:
+            message = "Invalid params: `arguments` must be an object"
+            raise RequestFailed(INVALID_PARAMS, message) from None
         except UNDECODABLE as error:
-            raise ArgumentsRefused(f"the arguments must be a JSON object: {error}") from None
+            raise RequestFailed(PARSE_ERROR, f"Parse error: in `arguments`: {error}") from None
         return self._build(members, strict=True)
 
     def _build(self, members: Mapping[str, Raw], *, strict: bool) -> Any:
