@@ -80,7 +80,14 @@ def test_the_standard_error_may_be_closed(launch: Launch) -> None:
     host = launch("-c", WITHOUT, "2", TOOLS)
     assert text_of(host.ask(modern_call(1, "echo", text="hello"))) == "hello"
     for number, tool in enumerate(
-        ["print_text", "write_to_descriptor_1", "print_in_c", "print_in_child", "log_text"]
+        [
+            "print_text",
+            "write_to_descriptor_1",
+            "print_in_c",
+            "print_in_child",
+            "log_text",
+            "complain",
+        ]
     ):
         result = host.ask(modern_call(number, tool, text="to nobody"))["result"]
         assert result.get("isError", False) is False, result

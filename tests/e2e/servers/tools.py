@@ -86,6 +86,14 @@ def print_in_child(text: str) -> None:
 
 
 @server.tool
+def complain(text: str) -> None:
+    """Write to the standard error, in Python and past it."""
+    sys.stderr.write(f"{text}\n")
+    os.write(2, f"{text}\n".encode())
+    subprocess.run(["/bin/sh", "-c", f"echo {text} >&2"], check=True)
+
+
+@server.tool
 def log_text(text: str) -> None:
     """Write to the log."""
     logging.getLogger("tools").error(text)
