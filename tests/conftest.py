@@ -14,8 +14,8 @@ from tests.watch import SIDES, WIRE, WireWatch
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "broken_messages(*sides): in this test these sides (both, if none is named) break the "
-        "rules of the wire on purpose",
+        "broken_messages(*sides, sometimes=False): in this test these sides (both, if none is "
+        "named) break the rules of the wire on purpose; or sometimes, where the peer is not ours",
     )
 
 
@@ -43,7 +43,8 @@ def wire(wire_watch: WireWatch, request: pytest.FixtureRequest) -> Iterator[Wire
     yield wire_watch
     mark = request.node.get_closest_marker("broken_messages")
     broken = () if mark is None else mark.args or SIDES
-    problems = wire_watch.problems(broken=broken)
+    must_break = mark is not None and not mark.kwargs.get("sometimes", False)
+    problems = wire_watch.problems(broken=broken, must_break=must_break)
     if problems:
         pytest.fail("\n".join(["messages break the rules:", *problems]), pytrace=False)
 

@@ -71,11 +71,12 @@ class WireWatch(logging.Filter):
 
     # --- what it found
 
-    def problems(self, *, broken: Collection[Side] = ()) -> list[str]:
+    def problems(self, *, broken: Collection[Side] = (), must_break: bool = True) -> list[str]:
         """Return what is wrong.
 
         Args:
-            broken: The sides that break the rules in this test, at least once each.
+            broken: The sides that break the rules in this test.
+            must_break: Whether it is wrong if they do not.
         """
         found = [
             (problem.partition(":")[0], f"{connection} saw {problem}")
@@ -85,6 +86,6 @@ class WireWatch(logging.Filter):
         needless = [
             f"nothing was wrong with what the {side} sent: take the mark away"
             for side in broken
-            if all(sender != side for sender, _ in found)
+            if must_break and all(sender != side for sender, _ in found)
         ]
         return [text for sender, text in found if sender not in broken] + needless + self._faults

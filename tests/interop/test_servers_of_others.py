@@ -306,6 +306,7 @@ def test_every_message_we_sent_is_what_the_official_types_expect(
 
 
 @pytest.mark.anyio
+@pytest.mark.broken_messages("server", sometimes=True)  # members of newer revisions
 @pytest.mark.parametrize("revision", LEGACY_REVISIONS)
 @pytest.mark.parametrize("peer", catalogue.SDKS, ids=lambda peer: peer.name)
 async def test_every_legacy_revision_can_be_insisted_on(
