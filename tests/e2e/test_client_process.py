@@ -278,6 +278,24 @@ def children() -> set[int]:
 
 # --- when the client itself goes without a word
 
+
+@pytest.mark.parametrize("then", ["closed", "used"])
+def test_a_client_survives_its_event_loop(then: str) -> None:
+    client = Client(tools_command(), timeouts=TIMEOUTS)
+
+    async def use() -> int:
+        await client.connect()
+        return int(await call(client, "process_id"))
+
+    first = asyncio.run(use())
+    assert not is_running(first)
+    if then == "used":
+        second = asyncio.run(use())
+        assert second != first
+        assert not is_running(second)
+    asyncio.run(client.close())
+
+
 FORGETFUL = """
 import asyncio, sys
 from wigwag import Client, StdioServerParameters

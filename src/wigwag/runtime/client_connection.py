@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from math import inf
@@ -116,7 +117,7 @@ class ClientConnection:
     @property
     def is_open(self) -> bool:
         """Whether requests can still be sent."""
-        return self._reason is None
+        return self._reason is None and not self._loop.is_closed()
 
     async def connect(self, *, skip_probe: bool = False) -> Connected:
         """Find out what the server speaks.
@@ -364,6 +365,10 @@ class ClientConnection:
 
     async def aclose(self) -> None:
         """End the connection; whoever still waits fails. May be called twice, by anyone."""
+        if self._loop.is_closed():  # with all of its tasks: there is nobody left to wait for
+            with contextlib.suppress(RuntimeError):
+                self._connection.abort()
+            return
         if self._closing is None:
             self._closing = self._loop.create_task(self._close())
         await asyncio.shield(self._closing)
