@@ -255,34 +255,28 @@ class ServerProtocol(PeerProtocol):
             if message is not None:
                 return self._receive_request(message, data)
             return super().receive_message(data, now=now)
-        return self._accept(call, data) or self._judge(
-            call, data, call.params, call.params.meta, None, None
-        )
-
-    def _accept(self, call: Call, source: bytes) -> Sequence[Event]:
-        """Take a tool call that nothing is wrong with; leave any other for `_judge` to sort out."""
+        # A tool call that nothing is wrong with is served at once; `_judge` sorts out the others.
         session = self.session
         meta = call.params.meta
-        version: str | UnsetType
-        capabilities: ClientCapabilities | UnsetType
-        info: Implementation | UnsetType
-        if meta is not UNSET and is_modern(meta):
-            modern, version = True, meta.protocol_version
+        version: str | UnsetType = UNSET
+        capabilities: ClientCapabilities | UnsetType = UNSET
+        info: Implementation | UnsetType = UNSET
+        modern = meta is not UNSET and meta.protocol_version is not UNSET
+        if meta is not UNSET and modern:
+            version = meta.protocol_version
             capabilities, info = meta.client_capabilities, meta.client_info
-        elif session is not None:
-            modern, version = False, session.revision
+        elif session is not None and (meta is UNSET or not is_modern(meta)):
+            version = session.revision
             capabilities, info = session.client_capabilities, session.client_info
-        else:
-            return ()
         if (
             version is UNSET
             or capabilities is UNSET
             or call.id in self._incoming
             or TOOLS_CALL not in self._description.offered.get(version, ())
         ):
-            return ()
+            return self._judge(call, data, call.params, meta, None, None)
         request = self._incoming[call.id] = RequestReceived(
-            call.id, TOOLS_CALL, call.params, source, version, modern, meta, capabilities, info
+            call.id, TOOLS_CALL, call.params, data, version, modern, meta, capabilities, info
         )
         return (request,)
 

@@ -96,7 +96,8 @@ class ToolFeature:
         self.definition = definition
         self._function = function
         self._output = output
-        self._read = function.parameters.read
+        self._parameters = function.parameters
+        self._decode = function.parameters.decode
         self._direct = function.parameters.function if function.is_direct else None
 
     async def call(
@@ -110,7 +111,10 @@ class ToolFeature:
             RequestFailed: The tool refused the request itself, on purpose.
         """
         try:
-            arguments = self._read(request.params.arguments)
+            try:
+                arguments = self._decode(request.params.arguments)
+            except Exception:  # noqa: BLE001 - absent, or not quite right: sorted out there
+                arguments = self._parameters.read(request.params.arguments)
             if self._direct is not None:  # the way of most calls, with as little as can be
                 value = await self._direct(*astuple(arguments))
             else:

@@ -61,7 +61,10 @@ class Parameters:
             self._add(parameter, hints, context_type)
         self.descriptions = {name: descriptions.get(name, "") for name in self.types}
         self._struct = self._make_struct()
-        self._decode = msgspec.json.Decoder(self._struct, dec_hook=decode_hook).decode
+        self.decode: Callable[[Any], Any] = msgspec.json.Decoder(
+            self._struct, dec_hook=decode_hook
+        ).decode
+        """Reads arguments that are there and exactly right; `read` understands more."""
         self.is_plain = not self._keyword and len(self.types) == len(self._positional)
         """Whether the arguments, in order, are all that the function takes."""
         self.schema = self._make_schema()
@@ -80,7 +83,7 @@ class Parameters:
         """
         data = b"{}" if arguments is UNSET else arguments
         try:
-            return self._decode(data)
+            return self.decode(data)
         except UNDECODABLE:
             return self._read_one_by_one(data)
 
