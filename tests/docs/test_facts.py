@@ -1,0 +1,267 @@
+"""Holds what the pages say in words, names and tables to the sources."""
+
+import ast
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, blocks_of
+from wigwag import Limits, Server
+from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
+from wigwag.schema import METHODS, MODERN_REVISIONS
+from wigwag.transports.contract import Received
+from wigwag.transports.memory import memory_pair
+
+SOURCES: Final = ROOT / "src" / "wigwag"
+ARCHITECTURE: Final = ROOT / "ARCHITECTURE.md"
+ALL_PAGES: Final = (
+    *PAGES,
+    ARCHITECTURE,
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "examples").rglob("*.md")),
+)
+DOCS: Final = ROOT / "docs"
+PATIENCE: Final = 20.0
+
+
+def prose_of(page: Path) -> str:
+    """Return a page without its blocks of code."""
+    return re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+
+
+def table_of(page: Path, heading: str) -> list[list[str]]:
+    """Return the rows of the first table under a heading, the first row left out."""
+    text = page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    rows = re.findall(r"^\|(.+)\|$", text.partition("\n## ")[0], re.MULTILINE)
+    return [[cell.strip() for cell in row.split(" | ")] for row in rows[2:]]
+
+
+# --- links
+
+
+def anchors_of(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose_of(page)):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.is_file(), f"{page.name} leads to {link}"
+        assert not anchor or anchor in anchors_of(target), f"{page.name} leads to {link}"
+
+
+def test_the_index_has_every_page() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in DOCS.glob("*.md") if f"({page.name})" not in index] == [
+        "index.md"
+    ]
+
+
+# --- architecture
+
+
+def modules() -> Iterator[tuple[Path, ast.Module]]:
+    for path in SOURCES.rglob("*.py"):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def names_in_sources() -> set[str]:
+    """Return what is defined anywhere: functions, classes, their members, constants."""
+    names: set[str] = set()
+    for _, module in modules():
+        for node in ast.walk(module):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                names |= {f"{node.name}.{member}" for member in members_of(node)}
+        for node in module.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+def members_of(class_: ast.ClassDef) -> Iterator[str]:
+    for node in class_.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def test_the_architecture_names_what_there_is() -> None:
+    known = names_in_sources()
+    page = ARCHITECTURE.read_text(encoding="utf-8")
+    named = re.findall(r"`([^`\n]+)`", re.sub(r"\s*\n\s*", " ", page))
+    assert len(named) > 100
+    for name in named:
+        if re.fullmatch(r"[\w./]+(\.py|\.md|/)", name):
+            assert (SOURCES / name).exists() or (ROOT / name).exists(), name
+        elif re.fullmatch(r"\w+\(\)", name) or re.fullmatch(r"[A-Z]\w*[a-z]\w*(\.\w+)?", name):
+            assert name.removesuffix("()") in known, name
+
+
+def test_the_architecture_is_short_and_has_every_folder() -> None:
+    page = ARCHITECTURE.read_text(encoding="utf-8")
+    assert len(page.splitlines()) <= 250
+    for folder in SOURCES.iterdir():
+        if (folder / "__init__.py").exists():
+            assert f"`{folder.name}/`" in page
+
+
+# --- tables
+
+
+def test_the_table_of_loggers_has_what_is_logged() -> None:
+    logged: set[tuple[str, str]] = set()
+    for path, module in modules():
+        text = path.read_text(encoding="utf-8")
+        logger = re.search(r'getLogger\("(?P<name>.+?)"\)', text)
+        if logger is None:
+            continue
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("_logger."):
+                level = ast.unparse(node.func).removeprefix("_logger.")
+                if level in ("debug", "info", "warning", "error", "exception"):
+                    name = "ERROR" if level == "exception" else level.upper()
+                    logged.add((logger["name"], name))
+    rows = re.findall(
+        r"^\| `(wigwag\.\w+)` \| `([A-Z]+)` \|",
+        (DOCS / "logging.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert set(rows) == logged
+    assert len(rows) == len(logged)
+
+
+def test_the_table_of_limits_has_all_of_them() -> None:
+    rows = {row[0].strip("`"): row[1] for row in table_of(DOCS / "writing-a-server.md", "Limits")}
+    assert rows.keys() == set(Limits.__struct_fields__)
+    assert Limits().max_message_bytes == 64 * 1024 * 1024
+    assert rows["max_message_bytes"] == "64 MiB"
+    for name in ("worker_threads", "subscriptions"):
+        assert rows[name] == str(getattr(Limits(), name))
+
+
+def method_rows() -> dict[str, list[str]]:
+    return {row[0].strip("`"): row for row in table_of(DOCS / "compatibility.md", "Methods")}
+
+
+def test_the_table_of_methods_is_that_of_the_protocol() -> None:
+    expected = {
+        method.name: [
+            method.sender,
+            method.first
+            if method.first == method.last
+            else f"{method.first} \N{EN DASH} {method.last}",
+        ]
+        for method in METHODS.values()
+    }
+    assert {name: row[1:3] for name, row in method_rows().items()} == expected
+
+
+class Inbox:
+    """Receives the messages of a server."""
+
+    def __init__(self) -> None:
+        self.messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    def messages_received(self, messages: Sequence[Received]) -> None:
+        for message in messages:
+            assert isinstance(message, bytes)
+            self.messages.put_nowait(json.loads(message))
+
+    def end_of_input(self) -> None:
+        pass
+
+    def connection_lost(self, reason: Exception | None) -> None:
+        pass
+
+
+def server_with_everything() -> Server:
+    server = Server("everything")
+    server.tool("tool")(lambda: "")
+    server.resource("all://things", name="things")(lambda: "")
+    server.prompt("prompt")(lambda: "")
+    server.completion(lambda reference, argument: [])
+    return server
+
+
+async def is_served(method: str, revision: str) -> bool:
+    """Ask a server, without params that mean anything, and tell whether it knows the method."""
+    inbox, (ours, theirs) = Inbox(), memory_pair()
+    serving = asyncio.ensure_future(server_with_everything().serve(theirs))
+    ours.start(inbox)
+    meta: dict[str, Any] = {}
+    if revision in MODERN_REVISIONS:
+        key = "io.modelcontextprotocol/"
+        meta = {f"{key}protocolVersion": revision, f"{key}clientCapabilities": {}}
+    elif method != "initialize":
+        client = {"clientInfo": {"name": "", "version": ""}, "capabilities": {}}
+        hello = {"protocolVersion": revision, **client}
+        ours.send([encoded({"id": 0, "method": "initialize", "params": hello})])
+    params = {"_meta": meta, "notifications": {"toolsListChanged": True}}
+    ours.send([encoded({"id": 1, "method": method, "params": params})])
+    async with asyncio.timeout(PATIENCE):
+        while (message := await inbox.messages.get()).get("id") == 0:
+            pass
+    await ours.aclose()
+    await serving
+    code: int = message.get("error", {}).get("code", 0)
+    return code != METHOD_NOT_FOUND
+
+
+def encoded(message: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}).encode()
+
+
+@pytest.mark.broken_messages("client")
+def test_the_server_answers_what_the_table_says() -> None:
+    async def ask_all() -> dict[str, bool]:
+        asked = [m for m in METHODS.values() if m.kind == "request" and m.sender != "server"]
+        return {m.name: await is_served(m.name, m.last) for m in asked}
+
+    served = asyncio.run(ask_all())
+    rows = method_rows()
+    assert {name: rows[name][3] == "answers" for name in served} == served
+
+
+# --- the terminal
+
+
+def test_a_person_at_a_terminal_is_told_what_the_page_shows(tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty", reason="this system has no terminals of this kind")
+    blocks = blocks_of(DOCS / "debugging.md")
+    (shown,) = [block.text for block in blocks if block.what == "drawing"]
+    (program,) = [block.text for block in blocks if block.name == "server.py"]
+    (tmp_path / "server.py").write_text(program, encoding="utf-8")
+    terminal, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "server.py"], cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as server:
+        os.close(theirs)
+        printed = b""
+        give_up_at = time.monotonic() + PATIENCE
+        while b"ends it." not in printed and time.monotonic() < give_up_at:
+            printed += os.read(terminal, 65536)
+        os.write(terminal, b"\x04")  # Ctrl+D
+        assert server.wait(PATIENCE) == 0
+    os.close(terminal)
+    said = printed.decode().replace("\r\n", "\n")
+    said = said.replace(os.path.basename(sys.executable), "python")
+    assert said.strip() == shown.strip()
