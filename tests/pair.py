@@ -86,6 +86,11 @@ def modern_meta(
     }
 
 
+def modern(**params: Json) -> Message:
+    """Return the params of a request of the modern era."""
+    return {"_meta": modern_meta(), **params}
+
+
 def request(id_: Json, method: str, params: Json = None) -> Message:
     message = {"jsonrpc": "2.0", "id": id_, "method": method}
     return message if params is None else message | {"params": params}
@@ -122,6 +127,16 @@ def only(kind: type[E], events: Sequence[Event]) -> E:
     (event,) = events
     assert isinstance(event, kind), event
     return event
+
+
+def code_of(answers: Sequence[Json], id_: Json) -> int:
+    """Return the code of the one error that there is, which must be under this id."""
+    assert len(answers) == 1, answers
+    (answer,) = answers
+    assert answer["id"] == id_
+    assert type(answer["id"]) is type(id_)
+    code: int = answer["error"]["code"]
+    return code
 
 
 class Pair:
@@ -378,10 +393,12 @@ __all__ = [
     "ScriptedClient",
     "ScriptedServer",
     "client_description",
+    "code_of",
     "discovered",
     "error",
     "initialize",
     "initialized",
+    "modern",
     "modern_meta",
     "notification",
     "only",

@@ -4,8 +4,8 @@ A transcript is a file of JSON, a step a line. The first line says what it shows
 
     {"page": "basic/lifecycle", "about": "…", "ours": "server"}
 
-`page` is a page of the specification. `ours` is the side that is played by our code; what it is made
-of stands under its name (`"server": {"page_size": 2}`). Then:
+`page` is a page of the specification. `ours` is the side that is played by our code; what it is
+made of stands under its name (`"server": {"page_size": 2}`). Then:
 
     {"client": {…}}, {"server": {…}}   a message; of the other side it is said, of ours expected
     {"client": …, "broken": true}      the same, against the rules on purpose

@@ -49,7 +49,9 @@ def test_only_a_line_feed_ends_a_line() -> None:
 def test_one_carriage_return_before_the_line_feed_is_dropped() -> None:
     decoder = LineDecoder()
     assert decoder.feed(b"{}\r") == []
+    assert decoder.feed(b"") == []
     assert decoder.feed(b"\n") == [b"{}"]
+    assert decoder.feed(b"{}\n") == [b"{}"]
     assert decoder.feed(b"{}\r\r\n") == [b"{}\r"]
 
 
@@ -115,7 +117,7 @@ def test_of_an_overlong_line_the_front_is_kept() -> None:
     front = b'{"jsonrpc":"2.0","id":7,"method":"a","params":{"x":"'
     for size in (1000, 10_000, 100_000):
         decoder = LineDecoder(max_line_bytes=50_000)
-        (line,) = feed_all(decoder, chunked(front + b"a" * 60_000 + b"\n", size))
+        (line,) = feed_all(decoder, chunked(front + b"a" * 200_000 + b"\n", size))
         assert too_long(line).head.startswith(front)
         assert len(too_long(line).head) <= 4096
 
@@ -147,14 +149,14 @@ def test_a_line_without_an_end_takes_no_more_memory_than_the_limit() -> None:
 
 def test_a_line_in_tiny_pieces_takes_not_much_more_memory_than_its_bytes() -> None:
     decoder = LineDecoder(max_line_bytes=1_000_000)
-    data = bytes(range(32, 127)) * 3000
+    data = bytes(range(32, 127)) * 1500
     gc.collect()
     tracemalloc.start()
     for start in range(0, len(data), 2):
         decoder.feed(data[start : start + 2])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 4 * len(data)
+    assert peak < 8 * len(data)  # pieces by themselves would take twenty times as much
 
 
 @pytest.mark.parametrize("chunk", [4096, 65536])
