@@ -518,7 +518,11 @@ class ClientProtocol(PeerProtocol):
             reason = f"Invalid Request: id {message.id!r} is in flight already"
             return self._refuse(message, INVALID_REQUEST, reason)
         row = METHODS.get(message.method)
-        if row is None or not row.may_be_sent_by("server", connected.revision):
+        if (
+            row is None
+            or row.kind != "request"
+            or not row.may_be_sent_by("server", connected.revision)
+        ):
             return self._refuse(message, METHOD_NOT_FOUND, f"Method not found: {message.method}")
         try:
             params = decode_params(message.method, message.params)

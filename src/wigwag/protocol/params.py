@@ -22,6 +22,9 @@ from wigwag.schema import (
 
 _MODERN_KEYS = (PROTOCOL_VERSION_KEY, CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY)
 
+# Nobody knows it, so that no more than `_meta` is read.
+_NO_METHOD = ""
+
 _NAMELESS = Implementation(name="", version="")
 
 _decoders: dict[str, Callable[[Any], Any]] = {}
@@ -58,6 +61,16 @@ def decode_params(method: str, params: Raw | UnsetType) -> Any:
         raise ParamsRefused(PARSE_ERROR, "Parse error: nested too deeply") from None
     except UNDECODABLE as error:
         raise ParamsRefused(PARSE_ERROR, f"Parse error: {error}") from None
+
+
+def decode_request_params(method: str, params: Raw | UnsetType) -> Any:
+    """Decode the params of a request, whose `_meta` is that of a request whatever its method.
+
+    Raises:
+        ParamsRefused: They are not what the method takes.
+    """
+    row = METHODS.get(method)
+    return decode_params(method if row is None or row.kind == "request" else _NO_METHOD, params)
 
 
 def _decoder_of(method: str) -> Callable[[Any], Any]:

@@ -43,7 +43,7 @@ from wigwag.protocol.gates import (
 from wigwag.protocol.hot_path import Call, decode_call
 from wigwag.protocol.params import (
     ParamsRefused,
-    decode_params,
+    decode_request_params,
     is_modern,
     read_broken_meta,
 )
@@ -460,7 +460,7 @@ class ServerProtocol(PeerProtocol):
         self, message: Request, source: bytes, batch: ReplyBatch | None = None
     ) -> Sequence[Event]:
         try:
-            params = decode_params(message.method, message.params)
+            params = decode_request_params(message.method, message.params)
         except ParamsRefused as fault:
             if fault.code == PARSE_ERROR:
                 return self._refuse(message, fault.code, fault.reason)

@@ -117,6 +117,8 @@ def test_a_client_answers_what_it_declared() -> None:
         ("server/discover", None, ASKABLE, METHOD_NOT_FOUND),
         ("initialize", None, ASKABLE, METHOD_NOT_FOUND),
         ("tools/list", None, ASKABLE, METHOD_NOT_FOUND),
+        ("notifications/message", {"level": "info", "data": 1}, ASKABLE, METHOD_NOT_FOUND),
+        ("notifications/tools/list_changed", {"_meta": {}}, ASKABLE, METHOD_NOT_FOUND),
         ("no/such", [1], ASKABLE, METHOD_NOT_FOUND),
         ("elicitation/create", {"message": 1}, ASKABLE, INVALID_PARAMS),
         ("sampling/createMessage", None, ASKABLE, INVALID_PARAMS),

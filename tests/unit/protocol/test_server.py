@@ -253,6 +253,20 @@ def test_a_request_whose_id_is_none_is_refused_without_an_id(id_: Any) -> None:
     assert "id" not in answer
 
 
+@pytest.mark.parametrize(
+    "method", [row.name for row in METHODS.values() if row.kind == "notification"]
+)
+@pytest.mark.parametrize("meta", [{}, modern_meta(), {"progressToken": 1}, {"x": 1}])
+def test_a_notification_that_wants_an_answer_gets_one(method: str, meta: dict[str, Any]) -> None:
+    for begun in (False, True):
+        client = ScriptedClient()
+        if begun:
+            client.begin_session()
+        code = code_of(client.say_wrongly(request(7, method, {"_meta": meta})), 7)
+        assert code in (METHOD_NOT_FOUND, INVALID_PARAMS)
+        assert client.events == []
+
+
 def test_an_id_that_is_in_flight_cannot_be_used() -> None:
     client = ScriptedClient()
     client.begin_session()
