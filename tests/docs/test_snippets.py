@@ -93,6 +93,13 @@ def test_what_is_not_run_stands_behind_what_is_or_is_a_drawing(page: Path) -> No
         assert block.what == "drawing" or block in shown, f"{block}: the output of what?"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_block_is_overlooked(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(re.findall("```|~~~", text)) == 2 * len(BLOCKS[page])
+    assert text.count("<!--") == sum(block.what != "" for block in BLOCKS[page])
+
+
 def test_all_pages_have_been_found() -> None:
     assert {"README.md", "index.md", "writing-a-server.md"} <= {page.name for page in PAGES}
     assert len(RUN) > 50
