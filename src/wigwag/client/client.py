@@ -407,7 +407,7 @@ class Client:
         raw = await self._ask(method, params, timeout=timeout, on_progress=on_progress, meta=meta)
         try:
             return msgspec.json.decode(raw, type=result_type or Any)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise InvalidResult(
                 f"the result of {method} is not what was expected: {error}"
             ) from None

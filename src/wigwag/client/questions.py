@@ -120,7 +120,7 @@ class Answers:
             raise RemoteProtocolError(f"the server asks for {method}, which is no question")
         try:
             params = decode_params(method, question.params)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise RemoteProtocolError(f"the server's {method} is broken: {error}") from None
         if not client_declares(self.capabilities, required_client_capability(method, params)):
             raise RemoteProtocolError(
