@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from wigwag.errors import RequestFailed
+from wigwag.errors import RequestFailed, ToolError
 from wigwag.jsonrpc.codes import INTERNAL_ERROR
 
 _logger = logging.getLogger("wigwag.server")
@@ -22,6 +22,8 @@ def describe_failure(error: BaseException, what: str) -> tuple[int, str, Any]:
     """
     if isinstance(error, RequestFailed):
         return error.code, error.message, UNSET if error.data is None else error.data
+    if isinstance(error, ToolError):  # of a resource or a prompt: it is meant to be read as well
+        return INTERNAL_ERROR, str(error) or type(error).__name__, UNSET
     reference = log_failure(error, what)
     return INTERNAL_ERROR, f"Internal error (reference {reference} in the server's log)", UNSET
 

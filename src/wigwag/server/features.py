@@ -56,6 +56,9 @@ class Function:
     ) -> None:
         function = parameters.function
         call = getattr(function, "__call__", function)  # noqa: B004 - objects may be async too
+        if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+            name = getattr(function, "__qualname__", repr(function))
+            raise TypeError(f"{name} yields; it must return its result")
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
         self._threads = threads
         self.timeout = timeout

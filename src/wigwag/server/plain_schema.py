@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
+
+from wigwag.server.annotations import is_model
 
 _PREFIX: Final = "#/$defs/"
 
@@ -23,30 +25,50 @@ def schema_of(kind: Any) -> dict[str, Any]:
     Raises:
         TypeError: The type has no form in JSON; the text names it.
     """
+    others: dict[str, Any] = {}  # what models of pydantic are made of
+
+    def describe(kind: type) -> dict[str, Any]:
+        if _is_path(kind):
+            return {"type": "string", "format": "path"}
+        if is_model(kind):
+            schema: dict[str, Any] = cast("Any", kind).model_json_schema()
+            others.update(schema.pop("$defs", {}))
+            return schema
+        raise NotImplementedError
+
     (root,), components = msgspec.json.schema_components(
-        (kind,), ref_template=_PREFIX + "{name}", schema_hook=_schema_hook
+        (kind,), ref_template=_PREFIX + "{name}", schema_hook=describe
     )
-    return _Inliner(components).inline_root(root)
+    return _Inliner({**components, **others}).inline_root(root)
 
 
 def decode_hook(kind: type, value: Any) -> Any:
     """Build the types that msgspec does not know itself."""
     if _is_path(kind) and isinstance(value, str):
         return kind(value)
+    if is_model(kind):
+        return _validate(kind, value)
     raise NotImplementedError(f"{kind.__name__} cannot be read from JSON")
+
+
+def _validate(kind: Any, value: Any) -> Any:
+    try:
+        return kind.model_validate(value)
+    except ValueError as error:
+        # Pydantic's own text has a line for each field, and an address to read more.
+        found = getattr(error, "errors", list)()
+        places = [".".join(map(str, fault["loc"])) for fault in found]
+        texts = [f"{place}: {fault['msg']}" for place, fault in zip(places, found, strict=True)]
+        raise ValueError("; ".join(texts) or str(error)) from None
 
 
 def encode_hook(value: Any) -> Any:
     """Write the types that msgspec does not know itself."""
     if _is_path(type(value)):
         return os.fspath(value)
+    if is_model(type(value)):
+        return value.model_dump(mode="json", by_alias=True)
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
-
-
-def _schema_hook(kind: type) -> dict[str, Any]:
-    if _is_path(kind):
-        return {"type": "string", "format": "path"}
-    raise NotImplementedError
 
 
 def _is_path(kind: type) -> bool:
@@ -81,6 +103,7 @@ class _Inliner:
         result = {
             key: self._inline_member(key, value) for key, value in schema.items() if key != "title"
         }
+        _add_type(result)
         if result.get("type") == "array" and "items" not in result and "prefixItems" not in result:
             result["items"] = {}
         return result
@@ -106,3 +129,14 @@ class _Inliner:
             return {**self._inline(self._components[name]), **beside}
         finally:
             self._open.pop()
+
+
+def _add_type(schema: dict[str, Any]) -> None:
+    """Say of an enumeration what type its values have: some hosts refuse it otherwise."""
+    values = schema.get("enum")
+    if not isinstance(values, list) or "type" in schema:
+        return
+    if all(isinstance(value, str) for value in values):
+        schema["type"] = "string"
+    elif all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        schema["type"] = "integer"

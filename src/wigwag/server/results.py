@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, cast, get_args
+from types import UnionType
+from typing import Any, Final, Union, cast, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -29,6 +30,8 @@ from wigwag.server.plain_schema import decode_hook, encode_hook, schema_of
 _BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
 # What these return is content already, or text: there is no structure to describe.
 _UNSTRUCTURED: Final = (str, bytes, type(None), Any, UNSET, CallToolResult, *_BLOCKS)
+
+_ANYTHING: Final = (list, tuple, list[Any], tuple[Any, ...])
 
 _LONE_SURROGATE: Final = "a text has a lone surrogate, which UTF-8 has no form for"
 _TEXT_HEAD: Final = b'"content":[{"type":"text","text":'
@@ -163,9 +166,26 @@ def _to_message(value: Any) -> PromptMessage:
 def _is_structured(annotation: Any) -> bool:
     if any(annotation is kind for kind in _UNSTRUCTURED):
         return False
-    arguments = [part for part in get_args(annotation) if part is not type(None)]
-    # A list of content blocks, or a choice of them, is content as well.
-    return not arguments or any(_is_structured(part) for part in arguments)
+    if annotation in _ANYTHING or _is_text_or_nothing(annotation):
+        return False  # text; or what may hold anything, and so content as well
+    return not _has_content(annotation)
+
+
+def _has_content(annotation: Any) -> bool:
+    """Tell whether a type is content, a choice with content in it, or a list of such."""
+    if any(annotation is kind for kind in (*_BLOCKS, CallToolResult)):
+        return True
+    arguments = get_args(annotation)
+    if get_origin(annotation) in (list, tuple, Union, UnionType):
+        return any(_has_content(part) for part in arguments)
+    return False
+
+
+def _is_text_or_nothing(annotation: Any) -> bool:
+    """Tell whether a type is `str | None` or the like, which is text."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return False
+    return all(part in (str, bytes, type(None)) for part in get_args(annotation))
 
 
 def _as_blocks(value: Any) -> list[ContentBlock] | None:

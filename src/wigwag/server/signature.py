@@ -20,6 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
+from wigwag.server.annotations import MISSING, split_default, translate
 from wigwag.server.docstrings import describe
 from wigwag.server.plain_schema import decode_hook, schema_of
 
@@ -134,10 +135,17 @@ class Parameters:
             try:
                 values[name] = _decode_leniently(bytes(members[name]), kind, strict=strict)
             except UNDECODABLE as error:
-                problems.append(f"`{name}`: {_lowered(error)}")
+                problems.append(f"`{name}`: {_lowered(error)}{self._choices(name, error)}")
         if problems:
             raise ArgumentsRefused("; ".join(problems))
         return self._struct(**values)
+
+    def _choices(self, name: str, error: Exception) -> str:
+        """Name the values that are allowed, where another one was given."""
+        allowed = self.schema["properties"][name].get("enum")
+        if allowed is None or "enum" not in str(error):
+            return ""
+        return "; it must be one of " + ", ".join(map(repr, allowed))
 
     def _unexpected(self, name: str) -> str:
         import difflib  # noqa: PLC0415 - only mistakes need it
@@ -152,6 +160,10 @@ class Parameters:
 
     def _add(self, parameter: Kind, hints: Mapping[str, Any], context_type: type) -> None:
         name, kind = parameter.name, parameter.kind
+        if name == "self" and parameter.annotation is Kind.empty and not self.types:
+            raise TypeError(
+                f"{self._name} is a method: register it on an object, as `thing.method`"
+            )
         if kind in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD):
             raise TypeError(f"`*{name}` of {self._name} cannot be an argument: give it a name")
         (self._keyword if kind is Kind.KEYWORD_ONLY else self._positional).append(name)
@@ -159,9 +171,21 @@ class Parameters:
         if _is_context(annotation, context_type):
             self.context = name
             return
-        if parameter.default is not Kind.empty:
-            self.defaults[name] = parameter.default
-            if parameter.default is None and annotation is not Any:
+        if name in ("ctx", "context") and parameter.annotation is Kind.empty:
+            raise TypeError(f"`{name}` of {self._name} needs its type: `{name}: Context`")
+        try:
+            self._add_argument(name, annotation, parameter.default)
+        except TypeError as error:
+            raise TypeError(f"parameter `{name}` of {self._name}: {error}") from None
+
+    def _add_argument(self, name: str, annotation: Any, default: Any) -> None:
+        default, field = split_default(MISSING if default is Kind.empty else default)
+        if field is not MISSING:
+            annotation = typing.Annotated[annotation, field]
+        annotation = translate(annotation)
+        if default is not MISSING:
+            self.defaults[name] = default
+            if default is None and not _accepts_none(annotation):
                 annotation = annotation | None
         self.types[name] = annotation
 
@@ -207,6 +231,7 @@ class Parameters:
                 described = schema_of(kind)
             except TypeError as error:
                 raise TypeError(f"parameter `{name}` of {self._name}: {error}") from None
+            _restore_order(described, kind)
             definitions |= described.pop("$defs", {})
             if self.descriptions[name]:
                 described.setdefault("description", self.descriptions[name])
@@ -238,6 +263,12 @@ def _type_hints(function: Callable[..., Any], frame: types.FrameType | None) -> 
     except NameError as error:
         name = getattr(function, "__qualname__", repr(function))
         raise TypeError(f"an annotation of {name} cannot be understood: {error}") from None
+
+
+def _accepts_none(annotation: Any) -> bool:
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _accepts_none(typing.get_args(annotation)[0])
+    return annotation in (Any, None, type(None)) or type(None) in typing.get_args(annotation)
 
 
 def _identity(value: Any) -> Any:
@@ -290,6 +321,13 @@ def _other_reading(data: bytes, kind: Any) -> Any:
 def _lowered(error: BaseException) -> str:
     text = str(error).replace(" - at `$", " at `").replace("`$`", "the value")
     return text[:1].lower() + text[1:]
+
+
+def _restore_order(schema: dict[str, Any], kind: Any) -> None:
+    """List the values of a `Literal` as they were written; msgspec sorts them."""
+    values = list(typing.get_args(kind)) if typing.get_origin(kind) is typing.Literal else []
+    if "enum" in schema and sorted(values, key=repr) == sorted(schema["enum"], key=repr):
+        schema["enum"] = values
 
 
 def _add_default(schema: dict[str, Any], default: Any) -> None:
