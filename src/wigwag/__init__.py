@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wigwag._version import __version__
 
 if TYPE_CHECKING:
-    from wigwag.client.client import Client
+    from wigwag.client.client import Client, Timeouts
     from wigwag.errors import (
         ConnectionClosed,
         McpError,
@@ -38,6 +38,7 @@ _HOMES = {
     "Server": "wigwag.server.server",
     "ServerStartFailed": "wigwag.errors",
     "StdioServerParameters": "wigwag.transports.stdio_client",
+    "Timeouts": "wigwag.client.client",
     "ToolError": "wigwag.errors",
     "TransportError": "wigwag.errors",
 }
@@ -53,6 +54,7 @@ __all__ = [
     "Server",
     "ServerStartFailed",
     "StdioServerParameters",
+    "Timeouts",
     "ToolError",
     "TransportError",
     "__version__",

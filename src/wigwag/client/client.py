@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -31,6 +31,8 @@ from wigwag.jsonrpc.codec import encode_value
 from wigwag.jsonrpc.inflight import OutgoingRequest
 from wigwag.protocol.client import ClientDescription, ClientProtocol
 from wigwag.protocol.events import Connected, NotificationReceived, RequestReceived
+from wigwag.protocol.gates import server_declares
+from wigwag.protocol.subscriptions import honored
 from wigwag.runtime.client_connection import ClientConnection, OnProgress
 from wigwag.schema import (
     COMPLETION_COMPLETE,
@@ -277,6 +279,11 @@ class Client:
         """Close."""
         await self.close()
 
+    def __repr__(self) -> str:
+        """What it is a client of, and whether it is connected."""
+        state = "connected" if self._live is not None and self._live.is_open else "not connected"
+        return f"<Client of {self._opener.name}, {state}>"
+
     @property
     def protocol_version(self) -> str:
         """The revision that is spoken, for example `2026-07-28`."""
@@ -449,7 +456,8 @@ class Client:
 
     def _is_repeatable(self, method: str, params: Any) -> bool:
         if method == TOOLS_CALL:
-            return params.name in self._repeatable_tools
+            name = params.get("name") if isinstance(params, Mapping) else params.name
+            return name in self._repeatable_tools
         return method in _REPEATABLE
 
     async def _call(
@@ -528,7 +536,7 @@ class Client:
             on_progress: Called with each sign of progress.
             meta: More members for `_meta`.
         """
-        encoded = UNSET if arguments is None else Raw(_encode_arguments(arguments))
+        encoded = UNSET if arguments is None else _encode_arguments(arguments)
         params = CallToolRequestParams(name=name, arguments=encoded)
         return await self._call(
             TOOLS_CALL, params, CallToolResult, timeout=timeout, on_progress=on_progress, meta=meta
@@ -647,7 +655,13 @@ class Client:
         """Ask for log messages of this level and above, from now on.
 
         A legacy server is told once; a modern one with every request.
+
+        Raises:
+            LocalProtocolError: There is no such level.
         """
+        levels: tuple[str, ...] = get_args(LoggingLevel)
+        if level not in levels:
+            raise LocalProtocolError(f"there is no level {level!r}: {', '.join(levels)}")
         if not self._is_modern:
             await self._ask(LOGGING_SET_LEVEL, SetLevelRequestParams(level=level))
         self._log_level = level
@@ -691,8 +705,13 @@ class Client:
                 resource_subscriptions=list(uris) or UNSET,
             )
         )
+        if not self._is_modern:
+            changes.honored = honored(changes.wanted, self.server_capabilities)
+            if changes.honored == SubscriptionFilter():
+                raise LocalProtocolError("the server did not declare that it reports such changes")
         self._listeners.add(changes)
         listening: asyncio.Task[None] | None = None
+        subscribed: list[str] = []
         try:
             if self._is_modern:
                 task = asyncio.get_running_loop().create_task(self._keep_listening(changes))
@@ -700,16 +719,17 @@ class Client:
                 await asyncio.wait_for(changes.acknowledged.wait(), self._timeouts.request)
                 if changes.failure is not None:
                     raise changes.failure
-            else:
+            elif changes.honored.resource_subscriptions is not UNSET:
                 for uri in uris:
                     await self.subscribe_resource(uri)
+                    subscribed.append(uri)
             yield changes
         finally:
             self._listeners.discard(changes)
             if listening is not None:
                 listening.cancel()
-            elif self._live is not None and self._live.is_open and not self._is_modern:
-                for uri in uris:
+            if self._live is not None and self._live.is_open:
+                for uri in subscribed:
                     await self.unsubscribe_resource(uri)
 
     async def _keep_listening(self, changes: Changes) -> None:
@@ -744,10 +764,19 @@ class Client:
             name: The tool.
             arguments: What it takes.
             ttl: Milliseconds for which the server should keep the result.
+
+        Raises:
+            LocalProtocolError: The server did not declare that it runs tools as tasks; it would
+                have run the tool at once.
         """
+        tasks = self.server_capabilities.tasks
+        requests = UNSET if tasks is UNSET else tasks.requests
+        tools = UNSET if requests is UNSET else requests.tools
+        if tools is UNSET or tools.call is UNSET:
+            raise LocalProtocolError("the server did not declare `tasks.requests.tools.call`")
         params = CallToolRequestParams(
             name=name,
-            arguments=UNSET if arguments is None else Raw(_encode_arguments(arguments)),
+            arguments=UNSET if arguments is None else _encode_arguments(arguments),
             task=TaskMetadata(ttl=UNSET if ttl is None else ttl),
         )
         return await self._call(TOOLS_CALL, params, CreateTaskResult)
@@ -776,6 +805,11 @@ class Client:
 
     async def _list(self, method: str, result_type: type[R], member: str, cursor: str | None) -> R:
         """Get one page, or all of them as one. Spec: server/utilities/pagination."""
+        known = self._known
+        if not server_declares(known.capabilities, method, known.revision):
+            # It must not be asked, and has none.
+            empty: R = msgspec.convert({_wire_name(member): []}, result_type)
+            return empty
         if cursor is not None:
             return await self._call(method, PaginatedRequestParams(cursor=cursor), result_type)
         page: Any = await self._call(method, PaginatedRequestParams(), result_type)
@@ -814,6 +848,11 @@ class Client:
             self._on_notification(event.method, event.params)
 
 
+def _wire_name(member: str) -> str:
+    head, *rest = member.split("_")
+    return head + "".join(map(str.capitalize, rest))
+
+
 def _revisions_of(mode: str) -> tuple[str, ...]:
     match mode:
         case "auto":
@@ -844,5 +883,8 @@ def _checked_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
     return dict(meta)
 
 
-def _encode_arguments(arguments: Mapping[str, Any]) -> bytes:
-    return encode_value(dict(arguments))
+def _encode_arguments(arguments: Mapping[str, Any]) -> Raw:
+    if not isinstance(arguments, Mapping):
+        kind = type(arguments).__name__
+        raise LocalProtocolError(f"the arguments of a tool are a mapping, not {kind}")
+    return Raw(encode_value(dict(arguments)))

@@ -43,11 +43,13 @@ from wigwag.schema import (
 AnswerSampling = Callable[
     [CreateMessageRequestParams], CreateMessageResult | Awaitable[CreateMessageResult]
 ]
-Elicited = ElicitResult | Mapping[str, Any]
-AnswerElicitation = Callable[
-    [ElicitRequestFormParams | ElicitRequestURLParams], Elicited | Awaitable[Elicited]
-]
-Roots = Iterable[Root | str | Path]
+Elicited = ElicitResult | Mapping[str, Any] | None
+# Of forms alone, unless `capabilities` declares more.
+AnswerElicitation = (
+    Callable[[ElicitRequestFormParams], Elicited | Awaitable[Elicited]]
+    | Callable[[ElicitRequestFormParams | ElicitRequestURLParams], Elicited | Awaitable[Elicited]]
+)
+Roots = Iterable[Root | str | Path] | str | Path
 
 
 class Answers:
@@ -57,7 +59,7 @@ class Answers:
         sampling: Asks the model; given, the client declares `sampling`.
         elicitation: Asks the user; given, the client declares `elicitation`, by form unless
             `capabilities` says more. It returns an `ElicitResult`, or the fields of a form that
-            the user accepted.
+            the user accepted, or `None` when the user closed it.
         roots: Where the client works; given, it declares `roots`.
         capabilities: What is declared on top of that, or in other words.
     """
@@ -90,12 +92,13 @@ class Answers:
             RequestFailed: There is nothing that answers it.
         """
         if method == SAMPLING_CREATE_MESSAGE and self._sampling is not None:
-            result: Struct = await _resolved(self._sampling(params))
-            return result
+            return _sampled(await _resolved(self._sampling(params)))
         if method == ELICITATION_CREATE and self._elicitation is not None:
             return _elicit_result(params, await _resolved(self._elicitation(params)))
         if method == ROOTS_LIST and self._roots is not None:
             roots = self._roots() if callable(self._roots) else self._roots
+            if isinstance(roots, str | Path):
+                roots = [roots]
             return ListRootsResult(roots=[_root(root) for root in roots])
         raise RequestFailed(METHOD_NOT_FOUND, f"Method not found: this client has no {method}")
 
@@ -133,10 +136,23 @@ async def _resolved(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
+def _sampled(result: Any) -> CreateMessageResult:
+    if isinstance(result, CreateMessageResult):
+        return result
+    kind = type(result).__name__
+    raise LocalProtocolError(f"`sampling` must return a CreateMessageResult, not {kind}")
+
+
 def _elicit_result(params: Any, answer: Elicited) -> ElicitResult:
-    result = answer
-    if not isinstance(result, ElicitResult):
-        result = ElicitResult(action="accept", content=dict(result))
+    if answer is None:
+        return ElicitResult(action="cancel")
+    if isinstance(answer, ElicitResult):
+        result = answer
+    elif isinstance(answer, Mapping):
+        result = ElicitResult(action="accept", content=dict(answer))
+    else:
+        kind = type(answer).__name__
+        raise LocalProtocolError(f"`elicitation` must return an ElicitResult, not {kind}")
     if result.action != "accept" or not isinstance(params, ElicitRequestFormParams):
         return result
     # A user who accepts a form as it stands has accepted what was filled in already.

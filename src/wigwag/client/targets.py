@@ -93,6 +93,10 @@ def _as_process(target: Any) -> StdioServerParameters | None:
     if isinstance(target, StdioServerParameters):
         return target
     if isinstance(target, str) and target.endswith(".py"):
+        if not os.path.isfile(target):
+            raise ValueError(
+                f"there is no file {target!r}; a command is a list, as {target.split()!r}"
+            )
         target = [sys.executable, target]
     elif isinstance(target, os.PathLike):
         target = [sys.executable, os.fspath(target)]
@@ -133,12 +137,5 @@ async def _serve_in_memory(server: Servable) -> Connection:
     from wigwag.transports.memory import memory_pair  # noqa: PLC0415
 
     ours, theirs = memory_pair()
-    task = asyncio.get_running_loop().create_task(server.serve(theirs))
-    _running.add(task)
-    task.add_done_callback(_running.discard)
-    task.add_done_callback(lambda _: ours.abort())
+    ours.ends_with(asyncio.get_running_loop().create_task(server.serve(theirs)))
     return ours
-
-
-# The event loop itself keeps only weak references to tasks.
-_running: set[asyncio.Task[None]] = set()

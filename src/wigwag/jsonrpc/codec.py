@@ -103,7 +103,9 @@ def decode_response(data: bytes) -> Response | None:
 def overlong_message(head: bytes, limit: int) -> InvalidMessage:
     """Describe a message longer than `limit` bytes, of which only `head` was kept."""
     request_id, answers = _salvage_id(head)
-    reason = f"Invalid Request: the message is longer than {limit} bytes"
+    reason = f"the message is longer than {limit} bytes"
+    if not answers:
+        reason = f"Invalid Request: {reason}"
     return InvalidMessage(INVALID_REQUEST, reason, head, id=request_id, answers=answers)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from math import inf
@@ -46,8 +47,8 @@ from wigwag.transports.contract import Connection, Received
 
 _logger = logging.getLogger("wigwag.client")
 
-OnProgress = Callable[[ProgressNotificationParams], None]
-OnNotification = Callable[[NotificationReceived], None]
+OnProgress = Callable[[ProgressNotificationParams], object]
+OnNotification = Callable[[NotificationReceived], object]
 AnswerServer = Callable[[RequestReceived], Awaitable[Struct]]
 
 # How much of a line that is no message is shown.
@@ -91,6 +92,7 @@ class ClientConnection:
         self._is_flush_due = False
         self._waiting = 0
         self._tasks: dict[RequestReceived, asyncio.Task[None]] = {}
+        self._callbacks: set[asyncio.Task[None]] = set()
         self._reason: Exception | None = None  # why the connection is of no more use
         self._closing: asyncio.Task[None] | None = None
         self._reactions: dict[type, Callable[[Any], None]] = {
@@ -283,18 +285,24 @@ class ClientConnection:
         else:
             _logger.warning("%s", describe_junk(event.invalid))
 
-    def _call(self, callback: Callable[[Any], None], value: Any) -> None:
+    def _call(self, callback: Callable[[Any], object], value: Any) -> None:
+        """Call back; what is to be awaited is, in a task of its own."""
         try:
-            callback(value)
+            outcome = callback(value)
         except Exception:
             _logger.exception("a callback of the client failed")
+            return
+        if inspect.isawaitable(outcome):
+            task = self._loop.create_task(_await(outcome))
+            self._callbacks.add(task)
+            task.add_done_callback(self._callbacks.discard)
 
     async def _serve(self, request: RequestReceived) -> None:
         try:
             result = await self._answer(request)
             self._protocol.send_result(request, result)
         except Exception as error:  # noqa: BLE001 - every request is answered
-            code, message, data = describe_failure(error, request.method)
+            code, message, data = describe_failure(error, request.method, "client")
             if isinstance(error, LocalProtocolError):
                 code, message = INTERNAL_ERROR, f"Internal error: {error}"
             self._protocol.send_error(request, code, message, data)
@@ -377,6 +385,13 @@ class ClientConnection:
         self._fail_all(ConnectionClosed("the client was closed"))
         self._flush()
         await self._connection.aclose()
+
+
+async def _await(outcome: Any) -> None:
+    try:
+        await outcome
+    except Exception:
+        _logger.exception("a callback of the client failed")
 
 
 def describe_junk(message: InvalidMessage) -> str:

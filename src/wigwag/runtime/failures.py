@@ -11,10 +11,8 @@ from msgspec import UNSET
 from wigwag.errors import RequestFailed, ToolError
 from wigwag.jsonrpc.codes import INTERNAL_ERROR
 
-_logger = logging.getLogger("wigwag.server")
 
-
-def describe_failure(error: BaseException, what: str) -> tuple[int, str, Any]:
+def describe_failure(error: BaseException, what: str, side: str = "server") -> tuple[int, str, Any]:
     """Return code, message and data of the error response for an exception of a handler.
 
     A `RequestFailed` is meant for the peer. Anything else may hold secrets: it goes to the log, and
@@ -24,12 +22,13 @@ def describe_failure(error: BaseException, what: str) -> tuple[int, str, Any]:
         return error.code, error.message, UNSET if error.data is None else error.data
     if isinstance(error, ToolError):  # of a resource or a prompt: it is meant to be read as well
         return INTERNAL_ERROR, str(error) or type(error).__name__, UNSET
-    reference = log_failure(error, what)
-    return INTERNAL_ERROR, f"Internal error (reference {reference} in the server's log)", UNSET
+    reference = log_failure(error, what, side)
+    return INTERNAL_ERROR, f"Internal error (reference {reference} in the {side}'s log)", UNSET
 
 
-def log_failure(error: BaseException, what: str) -> str:
+def log_failure(error: BaseException, what: str, side: str = "server") -> str:
     """Write an exception to the log, with its traceback, and return the reference to it."""
     reference = os.urandom(4).hex()
-    _logger.error("%s failed (reference %s)", what, reference, exc_info=error)
+    logger = logging.getLogger(f"wigwag.{side}")
+    logger.error("%s failed (reference %s)", what, reference, exc_info=error)
     return reference

@@ -1,13 +1,15 @@
 """Shows every message that crosses a connection, in the log.
 
 Logger `wigwag.wire`, level DEBUG: `>` marks what was sent, `<` what was received. Records carry
-`connection` (which one), `direction` (`">"` or `"<"`) and `payload` (the bytes) as attributes.
+`connection` (which one), `direction` (`">"` or `"<"`) and `payload` (the bytes) as attributes. With
+the environment variable `WIGWAG_WIRE` set, the messages go to standard error by themselves.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
+import os
 
 _logger = logging.getLogger("wigwag.wire")
 _numbers = itertools.count(1)
@@ -39,4 +41,8 @@ class WireLog:
 
 def open_wire_log(side: str) -> WireLog | None:
     """Return a log for a new connection, or `None` while nobody listens to it."""
+    if os.environ.get("WIGWAG_WIRE") and not _logger.handlers:
+        _logger.addHandler(logging.StreamHandler())
+        _logger.setLevel(logging.DEBUG)
+        _logger.propagate = False
     return WireLog(side) if _logger.isEnabledFor(logging.DEBUG) else None

@@ -21,7 +21,15 @@ LoggingLevel: TypeAlias = Literal[
 ]
 
 
-class Schema(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+class Schema(
+    Struct,
+    rename="camel",
+    omit_defaults=True,
+    repr_omit_defaults=True,
+    kw_only=True,
+    frozen=True,
+    gc=False,
+):
     """The base of every type that travels in a message.
 
     None of them can be part of a reference cycle, so the garbage collector need not look at them.

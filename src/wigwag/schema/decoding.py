@@ -53,7 +53,7 @@ def decode_params(method: str, params: Json | UnsetType) -> Any:
     """Read the params of a method, strictly; absent ones count as an empty object.
 
     >>> decode_params("prompts/list", UNSET)
-    PaginatedRequestParams(meta=UNSET, cursor=UNSET)
+    PaginatedRequestParams()
 
     Args:
         method: One of `METHODS`.
@@ -104,8 +104,7 @@ def decode_result(method: str, result: Json) -> Any:
     """Read the result of a method, whichever of its results it is.
 
     >>> decode_result("tools/call", b'{"resultType": "input_required", "requestState": "s"}')
-    InputRequiredResult(meta=UNSET, result_type='input_required', input_requests=UNSET, \
-request_state='s')
+    InputRequiredResult(result_type='input_required', request_state='s')
 
     Args:
         method: One of `METHODS`, a request.

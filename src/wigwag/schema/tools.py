@@ -9,7 +9,7 @@ from msgspec import UNSET, Raw, UnsetType, field
 
 from wigwag.schema.base import CacheScope, Icon, JSONObject, MetaObject, Schema
 from wigwag.schema.basic import Result
-from wigwag.schema.content import ContentBlock
+from wigwag.schema.content import ContentBlock, TextContent
 from wigwag.schema.input_required import InputResponseRequestParams
 from wigwag.schema.pagination import PaginatedResult
 from wigwag.schema.tasks import TaskMetadata
@@ -93,3 +93,9 @@ class CallToolResult(Result, kw_only=True, frozen=True):
     structured_content: Any | UnsetType = UNSET
     """Any JSON value, `None` included; only `UNSET` means that there is none."""
     is_error: bool | UnsetType = UNSET
+
+    @property
+    def text(self) -> str:
+        """The text of all blocks of text, a line end between them."""
+        blocks = (block.text for block in self.content if isinstance(block, TextContent))
+        return "\n".join(blocks)

@@ -56,7 +56,7 @@ def _validate(kind: Any, value: Any) -> Any:
         return kind.model_validate(value)
     except ValueError as error:
         # Pydantic's own text has a line for each field, and an address to read more.
-        found = getattr(error, "errors", list)()
+        found: list[Any] = getattr(error, "errors", list)()
         places = [".".join(map(str, fault["loc"])) for fault in found]
         texts = [f"{place}: {fault['msg']}" for place, fault in zip(places, found, strict=True)]
         raise ValueError("; ".join(texts) or str(error)) from None

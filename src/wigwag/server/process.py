@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -82,7 +83,11 @@ def run_unix(server: Runnable, path: str) -> None:
     from wigwag.transports.sockets import listen_unix  # noqa: PLC0415
 
     limit = server.max_message_bytes
-    _run_listener(server, lambda accept: listen_unix(accept, path, max_line_bytes=limit))
+    try:
+        _run_listener(server, lambda accept: listen_unix(accept, path, max_line_bytes=limit))
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 _Listen = Callable[[Callable[[Connection], None]], Awaitable[asyncio.Server]]
@@ -101,8 +106,7 @@ def _run_listener(server: Runnable, listen: _Listen) -> None:
         async with server.running():
             started.set()
             listener = await listen(accept)
-            addresses = ", ".join(str(s.getsockname()) for s in listener.sockets)
-            _logger.info("%s listens on %s", server.info.name, addresses)
+            _announce(server, listener)
             await stop.wait()
             listener.close()
             await asyncio.gather(*(one.aclose() for one in list(served)))
@@ -174,10 +178,21 @@ async def _first(*waits: Awaitable[object]) -> None:
             task.cancel()
 
 
+def _announce(server: Runnable, listener: asyncio.Server) -> None:
+    """Say where to connect to."""
+    for listening in listener.sockets:
+        address = listening.getsockname()
+        where = address if isinstance(address, str) else f"{address[0]} port {address[1]}"
+        print(f"{server.info.name} listens on {where}", file=sys.stderr, flush=True)  # noqa: T201
+
+
 def _introduce(server: Runnable) -> None:
     """Tell a person at a terminal what this program is."""
+    import shlex  # noqa: PLC0415 - a server that a host starts never gets here
+
     info = server.info
-    command = " ".join([os.path.basename(sys.executable), *sys.argv])
+    program = os.path.abspath(sys.argv[0])  # a host has another working folder
+    command = shlex.join([sys.executable, program, *sys.argv[1:]])
     print(  # noqa: T201 - to a person, who is there
         f"{info.name} {info.version} is an MCP server. It speaks JSON-RPC on its standard input\n"
         "and output, and is meant to be started by an MCP host, with this command:\n\n"

@@ -126,6 +126,8 @@ class Server:
         revisions: Sequence[str] = REVISIONS,
         limits: Limits | None = None,
     ) -> None:
+        if not isinstance(version, str):
+            raise TypeError(f"the version is text, as '1.0.0', not {version!r}")
         if isinstance(name, str):
             name = Implementation(name=name, version=version, title=title or UNSET)
         self.info = name
@@ -177,6 +179,11 @@ class Server:
             RESOURCES_UNSUBSCRIBE: self._unsubscribe,
         }
         self._connections: set[ServerConnection] = set()
+        self._declared: set[str] = set()  # the features that there are, or have been
+
+    def __repr__(self) -> str:
+        """The name and version."""
+        return f"<Server {self.info.name} {self.info.version}>"
 
     @property
     def max_message_bytes(self) -> int:
@@ -306,8 +313,10 @@ class Server:
 
         Spec: server/resources
         """
-        if callable(uri):
+        if callable(uri) or not isinstance(uri, str):
             raise TypeError('a resource needs its URI: @server.resource("kite://articles")')
+        if ":" not in uri:
+            raise ValueError(f"{uri!r} is no URI: it needs a scheme, as in kite://articles")
         frame = sys._getframe(1)
 
         def register(function: F) -> F:
@@ -503,13 +512,20 @@ class Server:
             connection.publish(change)
 
     def _capabilities(self) -> ServerCapabilities:
-        has_resources = self._resources or self._templates
+        # What was declared once stays so: its list may be empty, and may fill again.
+        present = {
+            "tools": bool(self._tools),
+            "resources": bool(self._resources or self._templates),
+            "prompts": bool(self._prompts),
+        }
+        self._declared |= {feature for feature, is_there in present.items() if is_there}
+        has_resources = "resources" in self._declared
         return ServerCapabilities(
-            tools=ToolsCapability(list_changed=True) if self._tools else UNSET,
+            tools=ToolsCapability(list_changed=True) if "tools" in self._declared else UNSET,
             resources=ResourcesCapability(subscribe=True, list_changed=True)
             if has_resources
             else UNSET,
-            prompts=PromptsCapability(list_changed=True) if self._prompts else UNSET,
+            prompts=PromptsCapability(list_changed=True) if "prompts" in self._declared else UNSET,
             completions={} if self._completers else UNSET,
             logging={},
         )
@@ -539,7 +555,16 @@ class Server:
         Raises:
             TransportError: The streams are closed, or the address is taken.
             ValueError: There is no such transport, or its `path` is missing.
+            RuntimeError: An event loop runs already.
         """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            raise RuntimeError(
+                "run() makes an event loop of its own; within one, await serve(connection)"
+            )
         # Only a program that serves needs this; one that is imported does not.
         from wigwag.server import process  # noqa: PLC0415
 

@@ -11,6 +11,10 @@ from wigwag.transports.contract import Receiver
 __all__ = ["MemoryConnection", "memory_pair"]
 
 
+# How long `aclose` waits for what serves the other end.
+CLOSE_TIMEOUT = 2.0
+
+
 class MemoryConnection:
     """One end of a pair made by `memory_pair`."""
 
@@ -21,6 +25,7 @@ class MemoryConnection:
         self._early: list[bytes] = []  # what arrived before `start`
         self._ended = False  # the peer has ended its side
         self._lost = False
+        self._serving: asyncio.Task[None] | None = None  # what serves the other end
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver what the peer sends, beginning with what it has sent already."""
@@ -41,14 +46,27 @@ class MemoryConnection:
         """Let the peer run once."""
         await asyncio.sleep(0)
 
+    def ends_with(self, task: asyncio.Task[None]) -> None:
+        """Tie this end to what serves the other: its failure is the reason, its end is awaited."""
+        self._serving = task
+        task.add_done_callback(self._note_end_of_serving)
+
+    def _note_end_of_serving(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._lose(ConnectionClosed(f"the server failed: {type(error).__name__}: {error}"))
+        self.abort()
+
     def abort(self) -> None:
         """End both sides at once."""
         self._peer._end()
         self._lose(None)
 
     async def aclose(self) -> None:
-        """End this side; the peer sees the end of its input."""
+        """End this side; the peer sees the end of its input, and has a moment to leave."""
         self.abort()
+        if self._serving is not None and self._serving is not asyncio.current_task():
+            await asyncio.wait({self._serving}, timeout=CLOSE_TIMEOUT)
 
     def _deliver(self, messages: Sequence[bytes]) -> None:
         if self._lost:

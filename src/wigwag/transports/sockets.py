@@ -36,6 +36,11 @@ class _SocketConnection(StreamConnection):
         if self._on_open is not None:
             self._on_open(self)
 
+    def eof_received(self) -> bool:
+        """Pass the end of the input on; a server may still answer, a client is done."""
+        super().eof_received()
+        return self._on_open is not None
+
 
 async def connect_tcp(
     host: str, port: int, *, max_line_bytes: int = DEFAULT_MAX_LINE_BYTES

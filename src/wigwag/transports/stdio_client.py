@@ -77,7 +77,7 @@ OnStderr = Callable[[str], None]
 _logger = logging.getLogger("wigwag.client")
 
 
-class StdioServerParameters(Struct, frozen=True, kw_only=True):
+class StdioServerParameters(Struct, frozen=True):
     """How to start a server process.
 
     Attributes:
