@@ -1,0 +1,136 @@
+"""Annotations as users of pydantic write them."""
+
+import subprocess
+import sys
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+from annotated_types import Ge, MaxLen
+from pydantic import BaseModel, Field
+
+from wigwag.server.annotations import MISSING, is_model, split_default, translate
+from wigwag.server.context import Context
+from wigwag.server.plain_schema import schema_of
+from wigwag.server.results import ToolOutput
+from wigwag.server.signature import ArgumentsRefused, Parameters
+
+
+class Item(BaseModel):
+    price: float = Field(ge=0, description="In euro.")
+    parts: list["Item"] = []
+
+
+def read(function: Any, arguments: bytes) -> Any:
+    parameters = Parameters(function, Context)
+    return parameters.call(parameters.read(arguments), None)
+
+
+def test_a_field_keeps_its_constraints_and_its_description() -> None:
+    kind = translate(Annotated[int, Field(ge=1, le=9, description="How many.")])
+    assert schema_of(kind) == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 9,
+        "description": "How many.",
+    }
+
+
+def test_plain_constraints_and_text_are_understood() -> None:
+    assert schema_of(translate(Annotated[int, Ge(3)])) == {"type": "integer", "minimum": 3}
+    kind = translate(Annotated[str, MaxLen(4), "A word."])
+    assert schema_of(kind) == {"type": "string", "maxLength": 4, "description": "A word."}
+
+
+def test_what_msgspec_understands_itself_is_left_alone() -> None:
+    kind = Annotated[int, msgspec.Meta(ge=2)]
+    assert schema_of(translate(kind)) == {"type": "integer", "minimum": 2}
+    assert translate(int) is int
+
+
+def test_a_constraint_without_a_counterpart_is_refused_and_not_dropped() -> None:
+    from annotated_types import Predicate  # noqa: PLC0415 - here alone
+
+    def even(number: Annotated[int, Predicate(lambda n: n % 2 == 0)]) -> int:
+        return number
+
+    with pytest.raises(TypeError, match=r"parameter `number` of .*Predicate"):
+        Parameters(even, Context)
+
+
+def test_a_field_in_the_place_of_a_default_is_both() -> None:
+    default, metadata = split_default(Field(3, le=9))
+    assert default == 3
+    assert metadata is not MISSING
+    assert split_default(Field(le=9))[0] is MISSING
+    assert split_default(Field(default_factory=list))[0] == []
+    assert split_default(7) == (7, MISSING)
+
+
+def test_a_field_as_default_bounds_the_argument_and_fills_it_in() -> None:
+    def take(count: int = Field(3, le=9)) -> int:
+        return count
+
+    assert read(take, b"{}") == 3
+    assert read(take, b'{"count": 9}') == 9
+    with pytest.raises(ArgumentsRefused, match="`count`: expected `int` <= 9"):
+        read(take, b'{"count": 10}')
+
+
+def test_a_field_without_a_default_makes_the_argument_required() -> None:
+    def take(count: int = Field(le=9)) -> int:
+        return count
+
+    assert Parameters(take, Context).schema["required"] == ["count"]
+
+
+def test_a_model_is_read_and_its_faults_are_one_line() -> None:
+    def take(item: Item) -> Item:
+        return item
+
+    assert read(take, b'{"item": {"price": 2, "parts": [{"price": 1}]}}').parts[0].price == 1
+    with pytest.raises(ArgumentsRefused) as caught:
+        read(take, b'{"item": {"price": -1}}')
+    assert "price: Input should be greater than or equal to 0" in str(caught.value)
+    assert "http" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_model_describes_itself_without_titles_and_with_its_recursion() -> None:
+    schema = schema_of(Item)
+    assert schema["properties"]["price"] == {
+        "type": "number",
+        "minimum": 0,
+        "description": "In euro.",
+    }
+    assert schema["properties"]["parts"]["items"] == {"$ref": "#/$defs/Item"}
+    assert "title" not in str(schema)
+
+
+def test_a_model_is_structured_output() -> None:
+    output = ToolOutput(Item)
+    assert output.schema is not None
+    result: Any = output.to_result(Item(price=1))
+    assert bytes(result.structured_content) == b'{"price":1.0,"parts":[]}'
+
+
+def test_a_literal_lists_its_values_as_they_were_written_and_names_them_in_errors() -> None:
+    def sort(order: Literal["title", "author", "a"] = "title") -> str:
+        return order
+
+    schema = Parameters(sort, Context).schema["properties"]["order"]
+    assert schema == {"type": "string", "enum": ["title", "author", "a"], "default": "title"}
+    with pytest.raises(ArgumentsRefused, match="one of 'title', 'author', 'a'"):
+        read(sort, b'{"order": "z"}')
+
+
+def test_pydantic_is_not_loaded_for_those_who_do_not_use_it() -> None:
+    code = (
+        "import sys\n"
+        "from wigwag import Server\n"
+        "server = Server('s')\n"
+        "server.tool('t')(lambda: 'x')\n"
+        "raise SystemExit('pydantic' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert not is_model(int)
