@@ -162,6 +162,20 @@ def test_a_broken_answer_fails_whoever_waits(broken: dict[str, Any]) -> None:
     assert server.client.fail_all() == []
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"jsonrpc":"2.0","id":99,"error":7}',
+        b'{"jsonrpc":"2.0","id":null,"result":{}}',
+        b'{"jsonrpc":"2.0","id":99,"result":{"a":\xff',
+    ],
+)
+def test_a_broken_answer_to_nothing_is_ignored(data: bytes) -> None:
+    for end in (connected(skip_probe=True).client, connected(skip_probe=True).server):
+        only(MessageIgnored, end.receive_message(data, now=0.0))
+        assert end.messages_to_send() == []
+
+
 def test_an_answer_that_is_no_json_fails_whoever_waits() -> None:
     server = ScriptedServer()
     server.connect_modern()

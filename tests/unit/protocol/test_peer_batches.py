@@ -6,6 +6,7 @@ from tests.pair import (
     ScriptedClient,
     ScriptedServer,
     client_description,
+    error,
     notification,
     only,
     request,
@@ -14,6 +15,8 @@ from tests.pair import (
 from wigwag.jsonrpc.codes import INVALID_REQUEST
 from wigwag.protocol.events import (
     AnswerInvalid,
+    ErrorReceived,
+    NotificationReceived,
     RequestReceived,
     ResponseReceived,
 )
@@ -180,6 +183,18 @@ def test_a_client_takes_answers_in_an_array() -> None:
     server.heard()
     server.say([result(asked[1].id, {"tools": []}), result(asked[0].id, {"tools": []})])
     assert [e.request for e in server.events if isinstance(e, ResponseReceived)] == asked[::-1]
+
+
+def test_a_client_takes_refusals_and_notifications_in_an_array() -> None:
+    server = ScriptedServer()
+    server.connect_legacy(V2025_03_26)
+    asked = server.client.send_request("tools/list", now=0.0)
+    server.heard()
+    server.say([error(asked.id, -1), notification("notifications/tools/list_changed")])
+    refused, told = server.events
+    assert isinstance(refused, ErrorReceived)
+    assert refused.request is asked
+    assert isinstance(told, NotificationReceived)
 
 
 def test_a_client_answers_an_array_by_an_array() -> None:
