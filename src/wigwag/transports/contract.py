@@ -54,5 +54,8 @@ class Connection(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Send what is left, end the connection and free what it holds. May be called twice."""
+        """Send what is left, end the connection and free what it holds. May be called twice.
+
+        A peer that does not read must not hold it up for long.
+        """
         ...

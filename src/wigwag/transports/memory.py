@@ -22,19 +22,16 @@ class MemoryConnection:
         self._loop = asyncio.get_running_loop()
         self._peer: MemoryConnection
         self._receiver: Receiver | None = None
-        self._early: list[bytes] = []  # what arrived before `start`
-        self._ended = False  # the peer has ended its side
+        self._early: list[bytes] | None = []  # what arrived before it was delivered; then `None`
+        self._is_ending = False  # the peer has ended its side
+        self._ended = False  # and what it had sent before has arrived
         self._lost = False
         self._serving: asyncio.Task[None] | None = None  # what serves the other end
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver what the peer sends, beginning with what it has sent already."""
         self._receiver = receiver
-        if self._early:
-            self._loop.call_soon(self._deliver, self._early)
-            self._early = []
-        if self._ended:
-            self._loop.call_soon(self._deliver_end)
+        self._loop.call_soon(self._deliver_early)
 
     def send(self, messages: list[bytes]) -> None:
         """Hand messages to the peer, on a later turn of the event loop."""
@@ -68,24 +65,29 @@ class MemoryConnection:
         if self._serving is not None and self._serving is not asyncio.current_task():
             await asyncio.wait({self._serving}, timeout=CLOSE_TIMEOUT)
 
+    def _deliver_early(self) -> None:
+        early, self._early = self._early, None
+        if early:
+            self._deliver(early)
+        if self._ended:
+            self._deliver_end()
+
     def _deliver(self, messages: Sequence[bytes]) -> None:
-        if self._lost:
-            return
-        if self._receiver is None:
+        if self._early is not None:
             self._early.extend(messages)
-        else:
+        elif self._receiver is not None and not self._lost:
             self._receiver.messages_received(messages)
 
     def _end(self) -> None:
-        if not self._ended:
-            self._ended = True
+        if not self._is_ending:
+            self._is_ending = True
             self._loop.call_soon(self._deliver_end)
 
     def _deliver_end(self) -> None:
-        if self._receiver is None or self._lost:
-            return
-        self._receiver.end_of_input()
-        self._lose(ConnectionClosed("the peer closed the connection"))
+        self._ended = True
+        if self._early is None and self._receiver is not None and not self._lost:
+            self._receiver.end_of_input()
+            self._lose(ConnectionClosed("the peer closed the connection"))
 
     def _lose(self, reason: Exception | None) -> None:
         if self._lost:

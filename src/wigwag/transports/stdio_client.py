@@ -132,7 +132,7 @@ async def spawn_server(
     loop = asyncio.get_running_loop()
     group: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
     try:
-        transport, _ = await loop.subprocess_exec(
+        await loop.subprocess_exec(
             lambda: _ProcessProtocol(connection),
             program,
             *server.args,
@@ -142,7 +142,7 @@ async def spawn_server(
         )
     except (OSError, ValueError) as error:
         raise ServerStartFailed(f"cannot start `{server}`: {error}") from error
-    connection.attach_process(transport)
+    connection.keep()
     return connection
 
 
@@ -195,9 +195,8 @@ class ProcessConnection(StreamConnection):
         return self._transport.get_returncode()
 
     def attach_process(self, transport: asyncio.SubprocessTransport) -> None:
-        """Take the pipes of the process."""
+        """Take the pipes of the process, before anything is heard of it."""
         self._transport = transport
-        self._keeper = self._loop.create_task(self._keep())
         keep_large_buffers()
         stdin: Any = transport.get_pipe_transport(0)
         stdout: Any = transport.get_pipe_transport(1)
@@ -208,6 +207,10 @@ class ProcessConnection(StreamConnection):
         # Straight to us: the way through the process's protocol costs a turn of the loop a chunk.
         stdout.set_protocol(ReadHalf(self))
         self.attach(stdout, stdin)
+
+    def keep(self) -> None:
+        """From now on see to it that the process does not outlive the event loop."""
+        self._keeper = self._loop.create_task(self._keep())
 
     def describe_loss(self, exc: Exception | None) -> ConnectionClosed:
         """Say how the process ended, with the last lines of its standard error."""
@@ -353,6 +356,10 @@ class _ProcessProtocol(asyncio.SubprocessProtocol):
 
     def __init__(self, connection: ProcessConnection) -> None:
         self._connection = connection
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._connection.attach_process(transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:  # arrived before the connection read the pipe itself

@@ -74,7 +74,8 @@ class StreamConnection(asyncio.Protocol):
         self._receiver: Receiver | None = None
         self._reader: ByteReader | None = None
         self._writer: ByteWriter | None = None
-        self._early: list[bytes] = []  # bytes that arrived before `start`
+        self._early: list[bytes] | None = []  # what arrived before it was delivered; then `None`
+        self._early_loss: list[Exception | None] = []
         self._ended = False
         self._closing = False
         self._lost = self._loop.create_future()
@@ -96,11 +97,7 @@ class StreamConnection(asyncio.Protocol):
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver, starting with what arrived before."""
         self._receiver = receiver
-        early, self._early = self._early, []
-        for data in early:
-            self._loop.call_soon(self.data_received, data)
-        if self._ended:
-            self._loop.call_soon(receiver.end_of_input)
+        self._loop.call_soon(self._deliver_early)
 
     def send(self, messages: list[bytes]) -> None:
         """Write the messages, as one piece; a large one as it is, to save a copy of it."""
@@ -150,23 +147,20 @@ class StreamConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Split a chunk and pass the messages in it on."""
-        if self._receiver is None:
+        if self._early is not None:
             self._early.append(data)
             return
         lines = self._decoder.feed(data)
         if lines:
-            self._receiver.messages_received(lines)
+            self._receiver.messages_received(lines)  # type: ignore[union-attr]  # it has started
 
     def eof_received(self) -> bool:
         """Pass the end of the input on; the writing half stays open."""
-        if self._ended:
+        if self._ended or self._lost.done():
             return True
         self._ended = True
-        if self._receiver is not None:
-            lines = self._decoder.end()
-            if lines:
-                self._receiver.messages_received(lines)
-            self._receiver.end_of_input()
+        if self._early is None:
+            self._deliver_end()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -187,7 +181,9 @@ class StreamConnection(asyncio.Protocol):
 
     def half_lost(self, exc: Exception | None) -> None:
         """Note that nothing more can be read; what is sent may still arrive."""
-        if exc is None or self._closing:
+        if self._closing:
+            return
+        if exc is None:
             self.eof_received()
         else:
             self._lose(exc)
@@ -199,8 +195,34 @@ class StreamConnection(asyncio.Protocol):
         self._writable.set()
         reason = None if self._closing else self.describe_loss(exc)
         self._closing = True
-        if self._receiver is not None:
-            self._receiver.connection_lost(reason)
+        if self._early is None:
+            self._deliver_loss(reason)
+        else:
+            self._early_loss.append(reason)
+
+    # --- what arrived before anybody listened
+
+    def _deliver_early(self) -> None:
+        """Deliver it in its order; whatever arrives meanwhile has its place behind it."""
+        early, self._early = self._early or [], None
+        is_dropped = None in self._early_loss  # this side was closed before
+        if early and not is_dropped:
+            self.data_received(b"".join(early))
+        if self._ended and not is_dropped:
+            self._deliver_end()
+        for reason in self._early_loss:
+            self._deliver_loss(reason)
+
+    def _deliver_end(self) -> None:
+        assert self._receiver is not None
+        lines = self._decoder.end()
+        if lines:
+            self._receiver.messages_received(lines)
+        self._receiver.end_of_input()
+
+    def _deliver_loss(self, reason: Exception | None) -> None:
+        assert self._receiver is not None
+        self._receiver.connection_lost(reason)
 
 
 class ReadHalf(asyncio.Protocol):
