@@ -83,11 +83,7 @@ def run_unix(server: Runnable, path: str) -> None:
     from wigwag.transports.sockets import listen_unix  # noqa: PLC0415
 
     limit = server.max_message_bytes
-    try:
-        _run_listener(server, lambda accept: listen_unix(accept, path, max_line_bytes=limit))
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+    _run_listener(server, lambda accept: listen_unix(accept, path, max_line_bytes=limit))
 
 
 _Listen = Callable[[Callable[[Connection], None]], Awaitable[asyncio.Server]]
@@ -108,6 +104,7 @@ def _run_listener(server: Runnable, listen: _Listen) -> None:
             listener = await listen(accept)
             _announce(server, listener)
             await stop.wait()
+            _remove_socket(listener)
             listener.close()
             await asyncio.gather(*(one.aclose() for one in list(served)))
 
@@ -176,6 +173,14 @@ async def _first(*waits: Awaitable[object]) -> None:
     finally:
         for task in tasks:
             task.cancel()
+
+
+def _remove_socket(listener: asyncio.Server) -> None:
+    """Remove the path of a unix socket while it is still ours: before anybody can replace it."""
+    for address in (each.getsockname() for each in listener.sockets):
+        if isinstance(address, str):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(address)
 
 
 def _announce(server: Runnable, listener: asyncio.Server) -> None:
