@@ -186,19 +186,23 @@ def check_lines_of_json(block: Block, folder: Path) -> None:
         assert json.loads(line)["jsonrpc"] == "2.0"
 
 
-def start_as_a_host_does(block: Block, folder: Path) -> None:
-    """Start every server of a host's settings, and see that it has tools."""
+def start_as_a_host_does(block: Block, folder: Path) -> Printed:
+    """Start every server of a host's settings, see that it has tools, and return what they say."""
     servers: dict[str, Any] = json.loads(block.text)["mcpServers"]
     assert servers
+    said = Printed("", "")
     for server in servers.values():
         command = [server["command"], *server.get("args", [])]
         assert command[0] == PYTHON_OF_READER
         command = [part.replace(PYTHON_OF_READER, sys.executable) for part in command]
         command = [part.replace(FOLDER_OF_READER, f"{folder.as_posix()}/") for part in command]
-        text = CLIENT.replace('Client("{target}")', f"Client({command!r})").format(
-            body="        assert (await client.list_tools()).tools"
+        text = CLIENT.replace('Client("{target}")', "Client({target})").format(
+            target=f"{command!r}, env={server.get('env')!r}",
+            body="        assert (await client.list_tools()).tools",
         )
-        run([sys.executable, "-c", text], folder.parent)
+        printed = run([sys.executable, "-c", text], folder.parent)
+        said = Printed(said.stdout + printed.stdout, said.stderr + printed.stderr)
+    return said
 
 
 def run_console(block: Block, folder: Path) -> None:
@@ -244,6 +248,8 @@ def run_line(line: str, folder: Path) -> Printed | None:
         case ["pip", "install", *what] | ["python", "-m", "pip", "install", *what]:
             check_installable(what)
             return None
+        case [variable, *following] if variable.startswith("WIGWAG_"):
+            assert following[0] == "python"
         case _:
             assert words[0] in ("python", "cat", "printf", "echo"), (
                 f"nobody knows how to run {line}"
@@ -283,11 +289,19 @@ def check(printed: Printed, expected: str, block: Block) -> None:
     actual = printed.stderr
     if block.what != "stderr":
         aside = printed.stderr.splitlines()
-        expected = "\n".join(line for line in expected.splitlines() if line not in aside)
+        shown = expected.splitlines()
+        expected = "\n".join(
+            line
+            for line in shown
+            if line == "..." or not any(is_shown(said, line) for said in aside)
+        )
         actual = printed.stdout
-    parts = [re.escape(part) for part in expected.rstrip().split("...")]
-    pattern = "(?:.|\n)*?".join(parts)
-    assert re.fullmatch(pattern, actual.rstrip()), f"{block} has\n{actual}\nnot\n{expected}"
+    assert is_shown(actual.rstrip(), expected.rstrip()), f"{block} has\n{actual}\nnot\n{expected}"
+
+
+def is_shown(actual: str, expected: str) -> bool:
+    parts = [re.escape(part) for part in expected.split("...")]
+    return re.fullmatch("(?:.|\n)*?".join(parts), actual) is not None
 
 
 RUNNERS: Final[dict[tuple[str, str], Callable[[Block, Path], Printed | None]]] = {
