@@ -1,5 +1,6 @@
 """A host made of system calls: it starts a server process and sees every byte of it."""
 
+import fcntl
 import json
 import os
 import select
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -83,6 +85,11 @@ def is_running(pid: int) -> bool:
     return state not in "ZX"
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the time that a process has spent computing so far."""
+    return time.clock_gettime((~pid << 3) | 2)  # its clock, as Linux numbers them
+
+
 class Host:
     """One end of a conversation with a server process, byte for byte.
 
@@ -139,7 +146,19 @@ class Host:
         if descriptor is not None and descriptor != self._to_server:
             os.close(descriptor)
 
+    def close_terminal(self) -> None:
+        """Close both directions at once, where they are one terminal."""
+        descriptor, self._to_server, self._from_server = self._to_server, None, None
+        assert descriptor is not None
+        os.close(descriptor)
+
     # --- reading
+
+    def waiting_bytes(self) -> int:
+        """Return how much the server has written that was not read yet."""
+        assert self._from_server is not None
+        found = fcntl.ioctl(self._from_server, termios.FIONREAD, b"\0" * 4)
+        return int.from_bytes(found, sys.byteorder)
 
     def read_line(self, *, timeout: float = PATIENCE) -> bytes:
         """Read one line; empty at the end of the output."""

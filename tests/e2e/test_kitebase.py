@@ -7,13 +7,14 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.e2e.conftest import Launch
+from tests.e2e.conftest import launching
 from tests.e2e.host import PATIENCE, SOON, Host, Message, modern_request, text_of
 from tests.wire import Conversation
 
@@ -301,9 +302,10 @@ def test_the_hand_written_client_needs_nothing_but_the_standard_library() -> Non
 # --- the server
 
 
-@pytest.fixture
-def kitebase(launch: Launch) -> Host:
-    return launch(SERVER)
+@pytest.fixture(scope="module")
+def kitebase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    with launching(tmp_path_factory.mktemp("kitebase")) as launch:
+        yield launch(SERVER)
 
 
 def ask(host: Host, method: str, **params: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from tests.e2e.host import (
     TOOLS,
     Host,
     Message,
+    cpu_seconds,
     legacy_request,
     modern_call,
     text_of,
@@ -180,9 +180,3 @@ def test_a_server_that_has_lost_its_reader_does_not_spin(launch: Launch) -> None
     assert host.exit_code() == 0
     total = os.times().children_user + os.times().children_system - before
     assert total - spent < 0.4
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the time that a process has spent computing so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

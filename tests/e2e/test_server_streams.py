@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Launch
-from tests.e2e.host import SOON, TOOLS, Host, Streams, encode, modern_call, python_command, text_of
+from tests.e2e.host import (
+    SOON,
+    TOOLS,
+    Host,
+    Streams,
+    encode,
+    modern_call,
+    python_command,
+    text_of,
+    wait_until,
+)
 
 # Starts a program with descriptors closed that every program expects to be open.
 WITHOUT = (
@@ -51,6 +62,18 @@ def test_the_input_may_be_a_file_and_all_of_it_is_answered(launch: Launch, tmp_p
     for line in lines:
         host.conversation.saw("client", line)
     assert sorted(message["id"] for message in host.rest()) == list(range(200))
+    assert host.exit_code(within=SOON) == 0
+
+
+def test_a_file_is_read_no_faster_than_the_answers_are(launch: Launch, tmp_path: Path) -> None:
+    requests = tmp_path / "requests"
+    lines = [encode(modern_call(number, "echo", text="x" * 100_000)) for number in range(100)]
+    requests.write_bytes(b"".join(lines))
+    host = launch(TOOLS, stdin=requests)
+    for line in lines:
+        host.conversation.saw("client", line)
+    wait_until(lambda: host.waiting_bytes() > 500_000, "a full pipe")
+    assert sorted(message["id"] for message in host.rest()) == list(range(100))
     assert host.exit_code(within=SOON) == 0
 
 
@@ -149,6 +172,13 @@ def test_at_a_terminal_one_can_talk_to_a_server_until_ctrl_d(terminal: Host) -> 
     assert b"typed by hand" in answer
     terminal.write(b"\x04")
     assert terminal.exit_code(within=SOON) == 0
+
+
+def test_a_terminal_that_is_closed_takes_the_server_with_it(terminal: Host) -> None:
+    terminal.write(encode(modern_call(1, "block", seconds=600)))
+    terminal.wait_for_stderr("block begins")
+    terminal.close_terminal()
+    assert terminal.exit_code(within=SOON) in (0, -signal.SIGHUP)
 
 
 def test_at_a_terminal_ctrl_c_ends_a_server(terminal: Host) -> None:

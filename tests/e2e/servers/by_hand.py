@@ -18,12 +18,15 @@ MODERN = {
     "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "by hand", "version": "1"}},
 }
 TOOL = {"name": "hello", "inputSchema": {"type": "object"}}
+PIECE_BYTES = 4096
 JUNK = b"Server starting...\n\n\xff\xfe\n[INFO] ready\n  \n\x1b[32mok\x1b[0m\n{}\n[]\nnull\n"
 
 
 def write(data: bytes) -> None:
-    while data:
-        data = data[os.write(1, data) :]
+    for start in range(0, len(data), PIECE_BYTES):
+        piece = data[start : start + PIECE_BYTES]
+        while piece:
+            piece = piece[os.write(1, piece) :]
 
 
 def note(text: str) -> None:
@@ -121,7 +124,8 @@ def answer(message: dict[str, Any]) -> None:
             cached = {"ttlMs": 0, "cacheScope": "private"} if is_modern else {}
             send({"id": number, "result": {**more, **cached, "tools": [TOOL]}})
         case "tools/call":
-            content = [{"type": "text", "text": "hello"}]
+            text = "hello" * params.get("arguments", {}).get("times", 1)
+            content = [{"type": "text", "text": text}]
             send({"id": number, "result": {**more, "content": content}})
         case _:
             refuse(number, -32601)

@@ -22,6 +22,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--max-message-bytes", type=int, default=64 * 1024 * 1024)
 parser.add_argument("--slow-to-start", type=float, default=0.0)
 parser.add_argument("--slow-to-stop", type=float, default=0.0)
+parser.add_argument("--unix", metavar="PATH")
+parser.add_argument("--tcp", type=int, metavar="PORT")
 options = parser.parse_args()
 
 
@@ -54,6 +56,12 @@ def say(text: str) -> None:
 def echo(text: str) -> str:
     """Return the text."""
     return text
+
+
+@server.tool
+def measure(text: str) -> str:
+    """Return how long the text is."""
+    return str(len(text))
 
 
 # --- output that is not the protocol's
@@ -250,4 +258,11 @@ def start_child(*, deaf: bool = False) -> str:
 _children: list[Any] = []
 
 if __name__ == "__main__":
-    server.run()
+    if options.unix:
+        server.run("unix", path=options.unix)
+    elif options.tcp:
+        server.run("tcp", port=options.tcp)
+    else:
+        server.run()
+    if options.unix or options.tcp:
+        say("run has returned")
