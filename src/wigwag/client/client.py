@@ -33,6 +33,7 @@ from wigwag.protocol.client import ClientDescription, ClientProtocol
 from wigwag.protocol.events import Connected, NotificationReceived, RequestReceived
 from wigwag.protocol.gates import server_declares
 from wigwag.protocol.subscriptions import honored
+from wigwag.runtime.callbacks import Callbacks
 from wigwag.runtime.client_connection import ClientConnection, OnProgress
 from wigwag.schema import (
     COMPLETION_COMPLETE,
@@ -107,8 +108,8 @@ _logger = logging.getLogger("wigwag.client")
 
 R = TypeVar("R")
 
-OnLog = Callable[[LoggingMessageNotificationParams], None]
-OnNotification = Callable[[str, Any], None]
+OnLog = Callable[[LoggingMessageNotificationParams], object]
+OnNotification = Callable[[str, Any], object]
 
 # A server that goes on asking is broken, or means to keep us busy.
 MAX_INPUT_ROUNDS: Final = 16
@@ -234,6 +235,7 @@ class Client:
         self._repeatable_tools: set[str] = set()
         self._log_level: LoggingLevel | None = None
         self._listeners: set[Changes] = set()
+        self._callbacks = Callbacks()
 
     # --- connecting
 
@@ -707,8 +709,7 @@ class Client:
         )
         if not self._is_modern:
             changes.honored = honored(changes.wanted, self.server_capabilities)
-            if changes.honored == SubscriptionFilter():
-                raise LocalProtocolError("the server did not declare that it reports such changes")
+            _check_honored(changes)
         self._listeners.add(changes)
         listening: asyncio.Task[None] | None = None
         subscribed: list[str] = []
@@ -719,6 +720,7 @@ class Client:
                 await asyncio.wait_for(changes.acknowledged.wait(), self._timeouts.request)
                 if changes.failure is not None:
                     raise changes.failure
+                _check_honored(changes)
             elif changes.honored.resource_subscriptions is not UNSET:
                 for uri in uris:
                     await self.subscribe_resource(uri)
@@ -843,9 +845,14 @@ class Client:
         for changes in list(self._listeners):
             changes.offer(event)
         if event.method == NOTIFICATIONS_MESSAGE and self._on_log is not None:
-            self._on_log(event.params)
+            self._callbacks.call(self._on_log, event.params)
         if self._on_notification is not None:
-            self._on_notification(event.method, event.params)
+            self._callbacks.call(self._on_notification, event.method, event.params)
+
+
+def _check_honored(changes: Changes) -> None:
+    if changes.honored == SubscriptionFilter():
+        raise LocalProtocolError("the server does not report any of these changes")
 
 
 def _wire_name(member: str) -> str:

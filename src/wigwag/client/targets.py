@@ -93,19 +93,22 @@ def _as_process(target: Any) -> StdioServerParameters | None:
     if isinstance(target, StdioServerParameters):
         return target
     if isinstance(target, str) and target.endswith(".py"):
-        if not os.path.isfile(target):
-            raise ValueError(
-                f"there is no file {target!r}; a command is a list, as {target.split()!r}"
-            )
-        target = [sys.executable, target]
+        target = [sys.executable, _existing(target)]
     elif isinstance(target, os.PathLike):
-        target = [sys.executable, os.fspath(target)]
+        target = [sys.executable, _existing(os.fspath(target))]
     if isinstance(target, Sequence) and not isinstance(target, str | bytes):
         command = [os.fspath(part) for part in target]
         if not command:
             raise ValueError("an empty list is no command")
         return StdioServerParameters(command=command[0], args=command[1:])
     return None
+
+
+def _existing(file: str) -> str:
+    if os.path.isfile(file):
+        return file
+    hint = f"; a command is a list, as {file.split()!r}" if " " in file else ""
+    raise ValueError(f"there is no file {file!r}{hint}")
 
 
 def _socket_opener(address: str, max_message_bytes: int) -> Opener:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from math import inf
@@ -40,6 +39,7 @@ from wigwag.protocol.events import (
     ResponseReceived,
 )
 from wigwag.protocol.peer import decode_error_data
+from wigwag.runtime.callbacks import Callbacks
 from wigwag.runtime.failures import describe_failure
 from wigwag.runtime.wire_log import open_wire_log
 from wigwag.schema import ProgressNotificationParams
@@ -92,13 +92,13 @@ class ClientConnection:
         self._is_flush_due = False
         self._waiting = 0
         self._tasks: dict[RequestReceived, asyncio.Task[None]] = {}
-        self._callbacks: set[asyncio.Task[None]] = set()
+        self._callbacks = Callbacks()
         self._reason: Exception | None = None  # why the connection is of no more use
         self._closing: asyncio.Task[None] | None = None
         self._reactions: dict[type, Callable[[Any], None]] = {
             ErrorReceived: self._note_error,
             ProgressReceived: self._note_progress,
-            NotificationReceived: lambda event: self._call(self._on_notification, event),
+            NotificationReceived: lambda event: self._callbacks.call(self._on_notification, event),
             RequestReceived: self._note_request,
             RequestCancelled: self._note_cancelled,
             RequestExpired: self._note_expired,
@@ -277,25 +277,13 @@ class ClientConnection:
     def _note_progress(self, event: ProgressReceived) -> None:
         waiter = event.request.token
         if isinstance(waiter, _Waiter) and waiter.on_progress is not None:
-            self._call(waiter.on_progress, event.params)
+            self._callbacks.call(waiter.on_progress, event.params)
 
     def _note_ignored(self, event: MessageIgnored) -> None:
         if event.invalid is None:
             _logger.debug("ignored %s", event.reason)
         else:
             _logger.warning("%s", describe_junk(event.invalid))
-
-    def _call(self, callback: Callable[[Any], object], value: Any) -> None:
-        """Call back; what is to be awaited is, in a task of its own."""
-        try:
-            outcome = callback(value)
-        except Exception:
-            _logger.exception("a callback of the client failed")
-            return
-        if inspect.isawaitable(outcome):
-            task = self._loop.create_task(_await(outcome))
-            self._callbacks.add(task)
-            task.add_done_callback(self._callbacks.discard)
 
     async def _serve(self, request: RequestReceived) -> None:
         try:
@@ -385,13 +373,6 @@ class ClientConnection:
         self._fail_all(ConnectionClosed("the client was closed"))
         self._flush()
         await self._connection.aclose()
-
-
-async def _await(outcome: Any) -> None:
-    try:
-        await outcome
-    except Exception:
-        _logger.exception("a callback of the client failed")
 
 
 def describe_junk(message: InvalidMessage) -> str:

@@ -41,7 +41,7 @@ class WireLog:
 
 def open_wire_log(side: str) -> WireLog | None:
     """Return a log for a new connection, or `None` while nobody listens to it."""
-    if os.environ.get("WIGWAG_WIRE") and not _logger.handlers:
+    if os.environ.get("WIGWAG_WIRE", "0") not in ("", "0") and not _logger.handlers:
         _logger.addHandler(logging.StreamHandler())
         _logger.setLevel(logging.DEBUG)
         _logger.propagate = False

@@ -7,7 +7,8 @@ that was never imported.
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, Final, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import msgspec
 
@@ -18,7 +19,7 @@ _CONSTRAINTS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max
 
 
 def translate(annotation: Any) -> Any:
-    """Return an annotation whose metadata msgspec understands.
+    """Return an annotation whose metadata msgspec understands, at every depth.
 
     Text in it is a description. `Field(...)` and the constraints of `annotated_types` become
     `msgspec.Meta`.
@@ -26,23 +27,46 @@ def translate(annotation: Any) -> Any:
     Raises:
         TypeError: A constraint has no counterpart, and would silently not hold.
     """
-    if get_origin(annotation) is not Annotated:
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _translate_annotated(annotation)
+    arguments = get_args(annotation)
+    parts = tuple(translate(part) for part in arguments)
+    if all(new is old for new, old in zip(parts, arguments, strict=True)):
         return annotation
+    if origin in (Union, UnionType):
+        return Union[parts]  # noqa: UP007 - the types are not known here
+    return origin[parts]
+
+
+def _translate_annotated(annotation: Any) -> Any:
     kind, *metadata = get_args(annotation)
-    meta: dict[str, Any] = {}
+    kind = translate(kind)
+    constraints: dict[str, Any] = {}
     kept: list[Any] = []
     for item in metadata:
         if isinstance(item, str):
-            meta["description"] = item
+            constraints["description"] = item
         elif _is_foreign(item):
-            meta |= _constraints_of(item)
+            constraints |= _constraints_of(item)
         else:
             kept.append(item)
-    if meta:
-        kept.append(msgspec.Meta(**meta))
+    description = constraints.pop("description", None)
+    if constraints:
+        kind = _constrained(kind, msgspec.Meta(**constraints))
+    if description is not None:
+        kept.append(msgspec.Meta(description=description))
     for item in kept:
         kind = Annotated[kind, item]
     return kind
+
+
+def _constrained(kind: Any, meta: msgspec.Meta) -> Any:
+    """Apply constraints; of `int | None` they bound the integer."""
+    if get_origin(kind) not in (Union, UnionType):
+        return Annotated[kind, meta]
+    parts = tuple(part if part is type(None) else Annotated[part, meta] for part in get_args(kind))
+    return Union[parts]  # noqa: UP007 - the types are not known here
 
 
 def split_default(default: Any) -> tuple[Any, Any]:
@@ -70,6 +94,8 @@ def _is_foreign(item: Any) -> bool:
 
 
 def _constraints_of(item: Any) -> dict[str, Any]:
+    if isinstance(getattr(item, "alias", None), str):
+        raise TypeError("an argument cannot have an alias: name the parameter so")
     meta: dict[str, Any] = {}
     description = getattr(item, "description", None)
     if isinstance(description, str):

@@ -25,6 +25,7 @@ from wigwag.schema import (
     TextContent,
     TextResourceContents,
 )
+from wigwag.server.annotations import translate
 from wigwag.server.plain_schema import decode_hook, encode_hook, schema_of
 
 _BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
@@ -52,6 +53,7 @@ class ToolOutput:
     """
 
     def __init__(self, annotation: Any) -> None:
+        annotation = translate(annotation)
         self.schema: dict[str, Any] | None = None
         self._type = annotation
         if _is_structured(annotation):

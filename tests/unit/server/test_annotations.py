@@ -1,5 +1,6 @@
 """Annotations as users of pydantic write them."""
 
+import json
 import subprocess
 import sys
 from typing import Annotated, Any, Literal
@@ -134,3 +135,27 @@ def test_pydantic_is_not_loaded_for_those_who_do_not_use_it() -> None:
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert not is_model(int)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list[Annotated[int, Field(ge=1)]],
+        dict[str, Annotated[int, Field(ge=1)]],
+        tuple[Annotated[int, Field(ge=1)], ...],
+        Annotated[int, Field(ge=1)] | None,
+        Annotated[int | None, Field(ge=1)],
+    ],
+)
+def test_a_constraint_holds_at_every_depth(kind: Any) -> None:
+    assert '"minimum": 1' in json.dumps(schema_of(translate(kind)))
+
+
+def test_the_constraints_of_a_result_are_described() -> None:
+    output = ToolOutput(Annotated[int, Field(ge=3)])
+    assert output.schema == {"type": "integer", "minimum": 3}
+
+
+def test_an_alias_is_refused() -> None:
+    with pytest.raises(TypeError, match="alias"):
+        translate(Annotated[int, Field(alias="n")])
