@@ -1,0 +1,54 @@
+"""Callbacks of users: plain or async, and never the end of a connection."""
+
+import asyncio
+import logging
+
+import pytest
+
+from wigwag.runtime.callbacks import Callbacks
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_plain_function_is_called_at_once() -> None:
+    seen: list[int] = []
+    Callbacks().call(seen.append, 1)
+    assert seen == [1]
+
+
+async def test_an_async_function_is_awaited_in_the_order_of_the_calls() -> None:
+    seen: list[int] = []
+    done = asyncio.Event()
+
+    async def note(number: int) -> None:
+        seen.append(number)
+        if number == 3:
+            done.set()
+
+    callbacks = Callbacks()
+    for number in (1, 2, 3):
+        callbacks.call(note, number)
+    async with asyncio.timeout(5):
+        await done.wait()
+    assert seen == [1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+async def test_what_a_callback_raises_goes_to_the_log_and_nowhere_else(
+    kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    raised = asyncio.Event()
+
+    def fail() -> None:
+        raised.set()
+        raise ValueError("broken callback")
+
+    async def fail_later() -> None:
+        fail()
+
+    with caplog.at_level(logging.ERROR, "wigwag.client"):
+        Callbacks().call(fail if kind == "plain" else fail_later)
+        async with asyncio.timeout(5):
+            await raised.wait()
+            while "broken callback" not in caplog.text:
+                await asyncio.sleep(0)
