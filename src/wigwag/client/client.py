@@ -36,6 +36,8 @@ from wigwag.protocol.subscriptions import honored
 from wigwag.runtime.callbacks import Callbacks
 from wigwag.runtime.client_connection import ClientConnection, OnProgress
 from wigwag.schema import (
+    CLIENT_CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
     COMPLETION_COMPLETE,
     LEGACY_REVISIONS,
     LOG_LEVEL_KEY,
@@ -46,6 +48,7 @@ from wigwag.schema import (
     PING,
     PROMPTS_GET,
     PROMPTS_LIST,
+    PROTOCOL_VERSION_KEY,
     RESOURCES_LIST,
     RESOURCES_READ,
     RESOURCES_SUBSCRIBE,
@@ -885,7 +888,11 @@ def _checked_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
         LocalProtocolError: One of them is for the protocol to set.
     """
     for key in meta:
-        if key == "progressToken" or key.startswith("io.modelcontextprotocol/"):
+        if key == "progressToken" or key in (
+            PROTOCOL_VERSION_KEY,
+            CLIENT_CAPABILITIES_KEY,
+            CLIENT_INFO_KEY,
+        ):
             raise LocalProtocolError(f"`{key}` in `_meta` is for the protocol to set")
     return dict(meta)
 

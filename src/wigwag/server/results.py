@@ -32,6 +32,7 @@ _BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
 # What these return is content already, or text: there is no structure to describe.
 _UNSTRUCTURED: Final = (str, bytes, type(None), Any, UNSET, CallToolResult, *_BLOCKS)
 
+_CHECKED_BY_TYPE: Final = (bool, int, float, str, dict, list)
 _ANYTHING: Final = (list, tuple, list[Any], tuple[Any, ...])
 
 _LONE_SURROGATE: Final = "a text has a lone surrogate, which UTF-8 has no form for"
@@ -56,6 +57,8 @@ class ToolOutput:
         annotation = translate(annotation)
         self.schema: dict[str, Any] | None = None
         self._type = annotation
+        # The fields of any other object may hold what they should not.
+        self._is_checked_by_type = annotation in _CHECKED_BY_TYPE or is_model(annotation)
         if _is_structured(annotation):
             try:
                 self.schema = schema_of(annotation)
@@ -82,7 +85,7 @@ class ToolOutput:
         encoded = _encode_value(value)
         if self.schema is None:
             return CallToolResult(content=[TextContent(text=encoded.decode())])
-        if type(value) is not self._type:
+        if not (self._is_checked_by_type and type(value) is self._type):
             self._check(encoded)
         return CallToolResult(
             content=[TextContent(text=value if type(value) is str else encoded.decode())],
