@@ -25,7 +25,7 @@ from wigwag.schema import (
     TextContent,
     TextResourceContents,
 )
-from wigwag.server.annotations import translate
+from wigwag.server.annotations import is_model, translate
 from wigwag.server.plain_schema import decode_hook, encode_hook, schema_of
 
 _BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
