@@ -1,0 +1,127 @@
+"""How the interaction tests connect a client to a server: each transport, each revision."""
+
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from tests.interaction.bazaar import bazaar
+from wigwag import Client, Server, Timeouts
+from wigwag.schema import (
+    LATEST_LEGACY,
+    LATEST_MODERN,
+    REVISIONS,
+    CallToolResult,
+    TextContent,
+)
+from wigwag.transports.contract import Connection
+from wigwag.transports.sockets import listen_tcp, listen_unix
+
+PROGRAM = Path(__file__).with_name("bazaar.py")
+PATIENCE = 10.0
+"""Seconds for what happens at once on a machine that has nothing else to do."""
+TIMEOUTS = Timeouts(request=PATIENCE, connect=PATIENCE, probe=PATIENCE)
+
+
+class Way(NamedTuple):
+    """A transport and the revision that is spoken over it."""
+
+    transport: str
+    revision: str
+
+    def __str__(self) -> str:
+        return f"{self.transport}-{self.revision}"
+
+
+# What a revision says does not depend on what carries it; a process takes long to start.
+WAYS = [
+    *(
+        Way(transport, revision)
+        for transport in ("memory", "unix", "tcp")
+        for revision in REVISIONS
+    ),
+    Way("stdio", LATEST_LEGACY),
+    Way("stdio", LATEST_MODERN),
+]
+ALL_WAYS = [
+    Way(transport, revision)
+    for transport in ("memory", "unix", "tcp", "stdio")
+    for revision in REVISIONS
+]
+
+Connect = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@asynccontextmanager
+async def connected(way: Way, **options: Any) -> AsyncIterator[Client]:
+    """Connect a client to the bazaar."""
+    options = {"mode": way.revision, "timeouts": TIMEOUTS, **options}
+    if way.transport == "memory":
+        async with Client(bazaar(), **options) as client:
+            yield client
+    elif way.transport == "stdio":
+        async with Client([sys.executable, str(PROGRAM)], **options) as client:
+            yield client
+    else:
+        async with (
+            listening(bazaar(), way.transport) as address,
+            Client(address, **options) as client,
+        ):
+            yield client
+
+
+@asynccontextmanager
+async def listening(server: Server, transport: str) -> AsyncIterator[str]:
+    """Let a server listen on a socket, and return its address."""
+
+    def accept(connection: Connection) -> None:
+        server.start(connection)
+
+    async with server.running():
+        with tempfile.TemporaryDirectory(prefix="wigwag-") as folder:
+            if transport == "unix":
+                path = os.path.join(folder, "socket")
+                listener = await listen_unix(accept, path)
+                address = f"unix:{path}"
+            else:
+                listener = await listen_tcp(accept, "127.0.0.1", 0)
+                address = f"tcp://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+            try:
+                yield address
+            finally:
+                listener.close()
+
+
+async def text_of(client: Client, tool: str, **arguments: Any) -> str:
+    """Call a tool that succeeds, and return the one text that it returns."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.text
+    (text,) = texts(result)
+    return text
+
+
+async def error_of(client: Client, tool: str, arguments: dict[str, Any] | None = None) -> str:
+    """Call a tool that fails, and return the one text that the model is to read."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error is True, result.text
+    assert structure(result) is None
+    (text,) = texts(result)
+    return text
+
+
+def texts(result: CallToolResult) -> list[str]:
+    """Return the texts of a result that has nothing else."""
+    assert all(isinstance(block, TextContent) for block in result.content)
+    return [block.text for block in result.content if isinstance(block, TextContent)]
+
+
+def structure(result: CallToolResult) -> Any:
+    """Return the structured content of a result; `None` where it has none."""
+    value = result.structured_content
+    return None if value is UNSET else msgspec.to_builtins(value)
