@@ -1,0 +1,541 @@
+"""Functions as JSON: the schemas of their arguments, and how arguments are read."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
+
+import msgspec
+import pytest
+from msgspec import UNSET, Raw
+
+from wigwag.errors import RequestFailed
+from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
+from wigwag.server.context import Context
+from wigwag.server.signature import ArgumentsRefused, Parameters
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(Enum):
+    LOW = 1
+    HIGH = 2
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+    tags: list[str] = field(default_factory=list)
+
+
+class Box(msgspec.Struct):
+    at: Point
+    name: str = "box"
+
+
+class Movie(TypedDict):
+    title: str
+    year: NotRequired[int]
+
+
+class Tree(msgspec.Struct):
+    name: str
+    parts: list["Tree"] = []
+
+
+class MyContext(Context):
+    pass
+
+
+MARK: Any = object()
+
+
+def parameters(function: Callable[..., Any]) -> Parameters:
+    return Parameters(function, Context)
+
+
+def call(function: Callable[..., Any], arguments: bytes, context: Any = None) -> Any:
+    known = parameters(function)
+    return known.call(known.read(arguments), context)
+
+
+def property_of(function: Callable[..., Any], name: str) -> Any:
+    return parameters(function).schema["properties"][name]
+
+
+def refusal(function: Callable[..., Any], arguments: bytes) -> str:
+    with pytest.raises(ArgumentsRefused) as caught:
+        parameters(function).read(arguments)
+    return str(caught.value)
+
+
+# --- which parameters there are
+
+
+def test_parameters_without_defaults_are_required_and_nothing_else_is_allowed() -> None:
+    def take(a: int, b: str = "x", *, c: float, d: bool = False) -> Any:
+        return a, b, c, d
+
+    assert parameters(take).schema == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "integer"},
+            "b": {"type": "string", "default": "x"},
+            "c": {"type": "number"},
+            "d": {"type": "boolean", "default": False},
+        },
+        "required": ["a", "c"],
+        "additionalProperties": False,
+    }
+    assert call(take, b'{"c": 1.5, "a": 1}') == (1, "x", 1.5, False)
+
+
+def test_a_function_without_parameters_takes_an_empty_object_or_nothing() -> None:
+    def take() -> str:
+        return "ok"
+
+    known = parameters(take)
+    assert known.schema == {"type": "object", "additionalProperties": False}
+    for arguments in (b"{}", b"null", UNSET, Raw(b"{}")):
+        assert known.call(known.read(arguments), None) == "ok"
+    assert refusal(take, b'{"a": 1}') == "`a` is not an argument; there are none"
+
+
+def test_positional_only_parameters_are_arguments_by_name() -> None:
+    def take(a: int, /, b: int = 2, *, c: int = 3) -> Any:
+        return a, b, c
+
+    assert call(take, b'{"c": 5, "a": 4}') == (4, 2, 5)
+
+
+def test_a_mutable_default_is_the_very_object() -> None:
+    shared: list[int] = [1]
+
+    def take(a: list[int] = shared, b: dict[str, int] = {}) -> Any:  # noqa: B006 - the point
+        return a, b
+
+    first, second = call(take, b"{}"), call(take, b"{}")
+    assert first[0] is shared
+    assert first[1] is second[1]
+    assert property_of(take, "a")["default"] == [1]
+
+
+def test_a_default_that_json_has_no_form_for_is_passed_and_not_described() -> None:
+    def take(a: int = MARK) -> Any:
+        return a
+
+    assert property_of(take, "a") == {"type": "integer"}
+    assert "required" not in parameters(take).schema
+    assert call(take, b"{}") is MARK
+
+
+@pytest.mark.parametrize("stars", ["args", "kwargs"])
+def test_a_parameter_with_stars_is_refused_by_its_name(stars: str) -> None:
+    def with_args(*args: int) -> None: ...
+    def with_kwargs(**kwargs: int) -> None: ...
+
+    function = with_args if stars == "args" else with_kwargs
+    with pytest.raises(TypeError, match=rf"`\*{stars}` of .*with_{stars} cannot be an argument"):
+        parameters(function)
+
+
+def test_a_method_is_registered_on_an_object() -> None:
+    class Thing:
+        def double(self, number: int) -> int:
+            return 2 * number
+
+    with pytest.raises(TypeError, match=r"double is a method: register it on an object"):
+        parameters(Thing.double)
+    assert call(Thing().double, b'{"number": 2}') == 4
+
+
+@pytest.mark.parametrize("name", ["schema", "copy", "json", "self_", "arguments", "type", "keys"])
+def test_a_parameter_may_have_any_name(name: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def take({name}: int, other: int = 1): return {name}, other", namespace)
+    assert call(namespace["take"], b'{"%b": 7}' % name.encode()) == (7, 1)
+    assert parameters(namespace["take"]).convert({name: "7"}) is not None
+
+
+def test_an_object_that_can_be_called_is_a_function() -> None:
+    class Adder:
+        """Adds."""
+
+        def __call__(self, a: int, b: int = 1) -> int:
+            return a + b
+
+    assert call(Adder(), b'{"a": 2}') == 3
+    assert parameters(Adder()).return_type is int
+
+
+def test_what_a_partial_has_filled_in_need_not_be_given() -> None:
+    def take(a: int, b: int, *, c: str) -> Any:
+        return a, b, c
+
+    assert call(partial(take, 1, c="x"), b'{"b": 2}') == (1, 2, "x")
+    assert list(parameters(partial(take, 1)).types) == ["b", "c"]
+    assert call(partial(take, 1, c="x"), b'{"b": 2, "c": "y"}') == (1, 2, "y")
+
+
+def test_an_argument_without_an_annotation_is_any_value() -> None:
+    def take(a):  # type: ignore[no-untyped-def]  # the point
+        return a
+
+    assert property_of(take, "a") == {}
+    assert call(take, b'{"a": [1, {"b": null}]}') == [1, {"b": None}]
+    assert call(take, b'{"a": "[1]"}') == "[1]"
+
+
+# --- the context
+
+
+def test_the_context_is_found_by_its_type_and_is_no_argument() -> None:
+    def take(ctx: Context, a: int) -> Any:
+        return ctx, a
+
+    known = parameters(take)
+    assert known.context == "ctx"
+    assert list(known.schema["properties"]) == ["a"]
+    assert call(take, b'{"a": 1}', MARK) == (MARK, 1)
+    assert refusal(take, b'{"a": 1, "ctx": {}}') == ("`ctx` is not an argument; there are `a`")
+
+
+def test_the_context_may_stand_anywhere_and_be_a_subclass_or_optional() -> None:
+    def keyword(a: int, *, request: MyContext) -> Any:
+        return a, request
+
+    def optional(a: int, request: Context | None = None) -> Any:
+        return a, request
+
+    def annotated(request: Annotated[Context, "the request"]) -> Any:
+        return request
+
+    assert call(keyword, b'{"a": 1}', MARK) == (1, MARK)
+    assert call(optional, b'{"a": 1}', MARK) == (1, MARK)
+    assert call(annotated, b"{}", MARK) is MARK
+
+
+@pytest.mark.parametrize("name", ["ctx", "context"])
+def test_a_context_without_its_type_is_pointed_out(name: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def take({name}): ...", namespace)
+    with pytest.raises(TypeError, match=f"`{name}` of take needs its type: `{name}: Context`"):
+        parameters(namespace["take"])
+
+
+def test_a_parameter_called_context_of_another_type_is_an_argument() -> None:
+    def take(context: str) -> str:
+        return context
+
+    assert parameters(take).context is None
+    assert call(take, b'{"context": "x"}') == "x"
+
+
+# --- types
+
+
+def test_optional_types_take_null() -> None:
+    def take(
+        a: int | None,
+        b: Optional[str] = None,  # noqa: UP045 - the point
+        c: int = None,  # type: ignore[assignment]  # noqa: RUF013 - the point
+    ) -> Any:
+        return a, b, c
+
+    assert parameters(take).schema["required"] == ["a"]
+    assert call(take, b'{"a": null, "b": null, "c": null}') == (None, None, None)
+    assert call(take, b'{"a": 1, "c": 2}') == (1, None, 2)
+    assert property_of(take, "c") == {
+        "anyOf": [{"type": "integer"}, {"type": "null"}],
+        "default": None,
+    }
+
+
+def test_a_union_takes_each_of_its_types() -> None:
+    def take(a: int | str | list[int]) -> Any:
+        return a
+
+    assert [call(take, b'{"a": %b}' % a) for a in (b"1", b'"x"', b"[1]")] == [1, "x", [1]]
+    assert refusal(take, b'{"a": {}}') == "`a`: expected `int | str | array`, got `object`"
+
+
+def test_an_enumeration_is_its_values() -> None:
+    def take(colour: Colour, level: Level = Level.LOW) -> Any:
+        return colour, level
+
+    assert property_of(take, "colour") == {"type": "string", "enum": ["blue", "red"]}
+    assert property_of(take, "level") == {"type": "integer", "enum": [1, 2], "default": 1}
+    assert call(take, b'{"colour": "red", "level": 2}') == (Colour.RED, Level.HIGH)
+    assert call(take, b'{"colour": "red"}') == (Colour.RED, Level.LOW)
+    assert "one of 'blue', 'red'" in refusal(take, b'{"colour": "green"}')
+
+
+def test_a_literal_of_numbers_names_its_values() -> None:
+    def take(size: Literal[3, 1, 2] = 3) -> Any:
+        return size
+
+    assert property_of(take, "size") == {"type": "integer", "enum": [3, 1, 2], "default": 3}
+    assert "it must be one of 3, 1, 2" in refusal(take, b'{"size": 9}')
+
+
+def test_dates_and_paths_are_text() -> None:
+    def take(at: datetime, day: date, file: Path) -> Any:
+        return at, day, file
+
+    properties = parameters(take).schema["properties"]
+    assert properties == {
+        "at": {"type": "string"},  # with or without a time zone, so of no format of JSON Schema
+        "day": {"type": "string", "format": "date"},
+        "file": {"type": "string", "format": "path"},
+    }
+    assert call(take, b'{"at": "2026-01-02T03:04:05Z", "day": "2026-01-02", "file": "a/b"}') == (
+        datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        date(2026, 1, 2),
+        Path("a/b"),
+    )
+    assert "`at`: invalid RFC3339" in refusal(take, b'{"at": "soon", "day": "x", "file": "a"}')
+
+
+def test_dataclasses_structs_and_typed_dicts_are_objects() -> None:
+    def take(point: Point, box: Box, movie: Movie) -> Any:
+        return point, box, movie
+
+    assert property_of(take, "movie") == {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "year": {"type": "integer"}},
+        "required": ["title"],
+    }
+    assert property_of(take, "box")["properties"]["at"]["required"] == ["x"]
+    assert call(
+        take, b'{"point": {"x": 1}, "box": {"at": {"x": 1, "y": 2}}, "movie": {"title": "M"}}'
+    ) == (Point(1), Box(Point(1, 2)), {"title": "M"})
+    assert refusal(take, b'{"point": {"x": "a"}, "box": {"at": {}}, "movie": {"title": "M"}}') == (
+        "`point`: expected `int`, got `str` at `.x`; "
+        "`box`: object missing required field `x` at `.at`"
+    )
+
+
+def test_a_recursive_type_is_defined_once_in_the_schema_of_all_arguments() -> None:
+    def take(tree: Tree, other: Tree | None = None) -> Any:
+        return tree
+
+    schema = parameters(take).schema
+    assert list(schema["$defs"]) == ["Tree"]
+    assert schema["properties"]["tree"]["properties"]["parts"]["items"] == {"$ref": "#/$defs/Tree"}
+    assert call(take, b'{"tree": {"name": "a", "parts": [{"name": "b"}]}}').parts[0].name == "b"
+
+
+def test_a_type_that_json_has_no_form_for_is_refused_by_the_name_of_its_parameter() -> None:
+    class Socket:
+        pass
+
+    def take(fine: int, socket: Socket) -> None: ...
+
+    with pytest.raises(TypeError, match=r"(?s)parameter `socket` of .*take: .*Socket"):
+        parameters(take)
+
+
+def test_descriptions_come_from_annotations_before_docstrings() -> None:
+    def take(
+        a: Annotated[int, msgspec.Meta(description="From the type.")],
+        b: int,
+        c: Annotated[int, "As text."] = 1,
+    ) -> None:
+        """Take.
+
+        Args:
+            a: From the docstring.
+            b: From the docstring.
+            c: From the docstring.
+        """
+
+    properties = parameters(take).schema["properties"]
+    assert properties["a"]["description"] == "From the type."
+    assert properties["b"]["description"] == "From the docstring."
+    assert properties["c"]["description"] == "As text."
+    assert parameters(take).description == "Take."
+
+
+def test_a_constraint_is_in_the_schema_and_holds() -> None:
+    def take(a: Annotated[int, msgspec.Meta(ge=1, le=9)] = 5) -> int:
+        return a
+
+    assert property_of(take, "a") == {
+        "type": "integer", "minimum": 1, "maximum": 9, "default": 5,
+    }  # fmt: skip
+    assert refusal(take, b'{"a": 10}') == "`a`: expected `int` <= 9"
+    assert refusal(take, b'{"a": "10"}') == "`a`: expected `int`, got `str`"
+
+
+def test_the_return_type_is_what_is_annotated_or_unset() -> None:
+    def without(a):  # type: ignore[no-untyped-def]  # the point
+        return a
+
+    def with_none() -> None: ...
+
+    assert parameters(without).return_type is UNSET
+    assert parameters(with_none).return_type is type(None)
+
+
+# --- what models write by mistake
+
+
+def test_json_in_a_string_is_read_where_the_type_can_be_no_string() -> None:
+    def take(numbers: list[int], point: Point, count: int = 0, flag: bool = False) -> Any:  # noqa: FBT001, FBT002 - an argument of a tool
+        return numbers, point, count, flag
+
+    assert call(
+        take,
+        b'{"numbers": "[1, 2]", "point": "{\\"x\\": 3}", "count": "4", "flag": "true"}',
+    ) == ([1, 2], Point(3), 4, True)
+
+
+@pytest.mark.parametrize("value", [b'"[1, \\"a\\"]"', b'"[1"', b'"x"', b'""', b'"\\"[1]\\""'])
+def test_json_in_a_string_that_does_not_fit_is_refused_as_the_string_it_is(value: bytes) -> None:
+    def take(numbers: list[int]) -> Any:
+        return numbers
+
+    assert refusal(take, b'{"numbers": %b}' % value) == "`numbers`: expected `array`, got `str`"
+
+
+def test_text_that_looks_like_json_stays_text_where_the_type_can_be_a_string() -> None:
+    def take(a: str, b: str | list[int], c: Any = None, d: str | None = None) -> Any:
+        return a, b, c, d
+
+    assert call(take, b'{"a": "[1]", "b": "[1]", "c": "{}", "d": "null"}') == (
+        "[1]", "[1]", "{}", "null",
+    )  # fmt: skip
+
+
+def test_a_number_in_the_place_of_text_is_refused() -> None:
+    def take(a: str) -> str:
+        return a
+
+    assert refusal(take, b'{"a": 7}') == "`a`: expected `str`, got `int`"
+
+
+def test_a_whole_number_may_be_written_as_a_float() -> None:
+    def take(a: int, b: int | None = None) -> Any:
+        return a, b
+
+    value = call(take, b'{"a": 3.0, "b": 1e2}')
+    assert value == (3, 100)
+    assert all(type(number) is int for number in value)
+    assert refusal(take, b'{"a": 3.5}') == "`a`: expected `int`, got `float`"
+
+
+def test_an_integer_fits_a_float_and_a_truth_value_is_no_number() -> None:
+    def take(a: float, b: int = 0) -> Any:
+        return a, b
+
+    assert call(take, b'{"a": 3}') == (3.0, 0)
+    assert refusal(take, b'{"a": 1, "b": true}') == "`b`: expected `int`, got `bool`"
+
+
+# --- what is wrong, in a sentence
+
+
+def test_an_unknown_argument_is_refused_with_the_nearest_name() -> None:
+    def take(query: str, limit: int = 1) -> Any:
+        return query, limit
+
+    assert refusal(take, b'{"query": "x", "limits": 2}') == (
+        "`limits` is not an argument; did you mean `limit`?"
+    )
+    assert refusal(take, b'{"query": "x", "zzz": 2}') == (
+        "`zzz` is not an argument; there are `query`, `limit`"
+    )
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    def take(a: int, b: int, c: list[int]) -> None: ...
+
+    assert refusal(take, b'{"a": "x", "c": [1, "y"], "d": 1}') == (
+        "`d` is not an argument; there are `a`, `b`, `c`; "
+        "`a`: expected `int`, got `str`; "
+        "`b` is missing; "
+        "`c`: expected `int`, got `str` at `[1]`"
+    )
+
+
+@pytest.mark.parametrize("arguments", [b"[]", b'"x"', b"7", b"true"])
+def test_arguments_that_are_no_object_are_invalid_params(arguments: bytes) -> None:
+    def take(a: int = 1) -> int:
+        return a
+
+    with pytest.raises(RequestFailed, match="`arguments` must be an object") as caught:
+        parameters(take).read(arguments)
+    assert caught.value.code == INVALID_PARAMS
+
+
+def test_arguments_that_are_no_json_are_a_parse_error() -> None:
+    def take(a: str = "") -> str:
+        return a
+
+    with pytest.raises(RequestFailed, match="Parse error: in `arguments`") as caught:
+        parameters(take).read(b'{"a": ')
+    assert caught.value.code == PARSE_ERROR
+    assert refusal(take, b'{"a": "\xff"}') == "`a`: invalid UTF-8 encoded string"
+
+
+def test_nesting_without_end_is_refused_and_no_crash() -> None:
+    def take(a: Any) -> Any:
+        return a
+
+    deep = b'{"a": %b%b}' % (b"[" * 100_000, b"]" * 100_000)
+    with pytest.raises((ArgumentsRefused, RequestFailed)):
+        parameters(take).read(deep)
+
+
+def test_a_number_beyond_all_bounds_is_refused_and_no_crash() -> None:
+    def take(a: float) -> float:
+        return a
+
+    try:
+        value = call(take, b'{"a": 1e400}')
+    except (ArgumentsRefused, RequestFailed):
+        return
+    assert not math.isnan(value)
+
+
+# --- arguments that are text
+
+
+def test_text_is_converted_to_what_the_parameters_are() -> None:
+    def take(a: int, b: bool, c: float, d: str, e: Colour, f: int | None = None) -> Any:  # noqa: FBT001 - an argument of a prompt
+        return a, b, c, d, e, f
+
+    known = parameters(take)
+    values = {"a": "7", "b": "true", "c": "1.5", "d": "8", "e": "red"}
+    assert known.call(known.convert(values), None) == (7, True, 1.5, "8", Colour.RED, None)
+    assert known.call(known.convert({**values, "f": "3"}), None)[5] == 3
+
+
+def test_text_may_be_the_json_of_a_list_or_an_object() -> None:
+    def take(numbers: list[int], point: Point | None = None) -> Any:
+        return numbers, point
+
+    known = parameters(take)
+    found = known.convert({"numbers": "[1, 2]", "point": '{"x": 1}'})
+    assert known.call(found, None) == ([1, 2], Point(1))
+
+
+def test_text_that_does_not_fit_is_refused() -> None:
+    def take(a: int, b: int = 1) -> None: ...
+
+    for values, words in [
+        ({"a": "x"}, "`a`: expected `int`, got `str`"),
+        ({}, "`a` is missing"),
+        ({"a": "1", "bb": "1"}, "`bb` is not an argument; did you mean `b`?"),
+    ]:
+        with pytest.raises(ArgumentsRefused) as caught:
+            parameters(take).convert(values)
+        assert str(caught.value) == words
