@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, TypeVar
 
 from msgspec import UNSET
 
 from wigwag.errors import RequestFailed, ToolError
 from wigwag.jsonrpc.codes import INTERNAL_ERROR
+
+T = TypeVar("T")
+
+
+async def without_leaving(work: Awaitable[T]) -> T:
+    """Wait for what a handler does; that it would end the program is a failure like any other.
+
+    Raises:
+        RuntimeError: It called `sys.exit`.
+    """
+    try:
+        return await work
+    except SystemExit as error:
+        raise RuntimeError(f"the handler called sys.exit({error.code!r})") from error
 
 
 def describe_failure(error: BaseException, what: str, side: str = "server") -> tuple[int, str, Any]:

@@ -19,6 +19,7 @@ from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import Members, ServerDescription, ServerProtocol
 from wigwag.protocol.subscriptions import Change
+from wigwag.runtime.failures import without_leaving
 from wigwag.runtime.server_connection import Handler, Outcome, ServerConnection
 from wigwag.runtime.threads import DEFAULT_WORKER_THREADS, WorkerThreads
 from wigwag.schema import (
@@ -643,7 +644,8 @@ class Server:
     async def _read_resource(
         self, request: RequestReceived, connection: ServerConnection
     ) -> ReadResourceResult:
-        return await self.read_resource(request.params.uri, Context(self, connection, request))
+        context = Context(self, connection, request)
+        return await without_leaving(self.read_resource(request.params.uri, context))
 
     async def read_resource(self, uri: str, context: Context) -> ReadResourceResult:
         """Read a resource of this server on behalf of a request.
@@ -684,12 +686,13 @@ class Server:
         if prompt is None:
             raise _unknown("prompt", request.params.name, self._prompts)
         arguments = request.params.arguments
-        return await prompt.get(
+        getting = prompt.get(
             {} if arguments is UNSET else arguments, lambda: Context(self, connection, request)
         )
+        return await without_leaving(getting)
 
     async def _complete(self, request: RequestReceived, connection: ServerConnection) -> Outcome:
-        return await self._completers.complete(request.params)
+        return await without_leaving(self._completers.complete(request.params))
 
 
 def _name_of(function: Callable[..., Any]) -> str:
