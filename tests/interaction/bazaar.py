@@ -455,6 +455,10 @@ def _add_resources(server: Server) -> None:
     def left() -> str:
         sys.exit(3)
 
+    @server.resource("bazaar://left-at-once")
+    async def left_at_once() -> str:
+        sys.exit(3)
+
     @server.resource("bazaar://tickets/{number}")
     async def ticket(number: int, ctx: Context) -> str:
         """One ticket."""
@@ -489,6 +493,10 @@ def _add_prompts(server: Server) -> None:
     async def broken_prompt() -> str:
         raise ValueError("secret detail")
 
+    @server.prompt
+    def left_prompt() -> str:
+        sys.exit(3)
+
 
 def _add_completions(server: Server) -> None:
     @server.completion("haggle", "goods")
@@ -502,6 +510,10 @@ def _add_completions(server: Server) -> None:
     @server.completion("bazaar://tickets/{number}", "number")
     def number(typed: str) -> list[str]:
         return [f"{typed}{n}" for n in range(150)]
+
+    @server.completion("haggle", "exit")
+    def leave_again(typed: str) -> NoReturn:
+        sys.exit(3)
 
     @server.completion
     async def anything(

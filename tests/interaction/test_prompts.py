@@ -1,0 +1,217 @@
+"""Prompts and the completion of arguments."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.interaction.bazaar import bazaar
+from tests.interaction.connecting import text_of
+from wigwag import Client, RequestFailed, Server
+from wigwag.schema import (
+    Completion,
+    GetPromptResult,
+    ImageContent,
+    PromptMessage,
+    PromptReference,
+    ResourceTemplateReference,
+    TextContent,
+)
+
+pytestmark = pytest.mark.anyio
+
+HAGGLE = PromptReference(name="haggle")
+
+
+def said(result: GetPromptResult) -> list[tuple[str, str]]:
+    """Return who says what; what is no text by its type."""
+    return [
+        (m.role, m.content.text if isinstance(m.content, TextContent) else m.content.type)
+        for m in result.messages
+    ]
+
+
+async def test_prompts_are_listed_with_their_arguments(client: Client) -> None:
+    haggle, *others = (await client.list_prompts()).prompts
+    assert (haggle.name, haggle.description) == ("haggle", "Talk about the price.")
+    assert isinstance(haggle.arguments, list)
+    assert [(a.name, a.description, a.required) for a in haggle.arguments] == [
+        ("goods", "What to buy.", True),
+        ("offer", "What to pay.", False),
+    ]
+    assert [prompt.name for prompt in others] == ["dialogue", "broken_prompt", "left_prompt"]
+
+
+async def test_a_prompt_is_filled_in(client: Client) -> None:
+    result = await client.get_prompt("haggle", {"goods": "tea", "offer": "21"})
+    assert said(result) == [("user", "tea for 42?")]
+    assert result.description == "Talk about the price."
+    assert said(await client.get_prompt("haggle", {"goods": "tea"})) == [("user", "tea for 2?")]
+
+
+async def test_a_prompt_can_be_a_dialogue(local_client: Client) -> None:
+    result = await local_client.get_prompt("dialogue")
+    assert said(result) == [
+        ("user", "hello"),
+        ("assistant", "yes?"),
+        ("user", "image"),
+        ("user", "bye"),
+    ]
+
+
+async def test_what_a_prompt_returns_may_be_one_message_a_block_or_the_whole_result(
+    revision: str,
+) -> None:
+    server = Server("s")
+
+    @server.prompt
+    def message() -> PromptMessage:
+        return PromptMessage(role="assistant", content=TextContent(text="m"))
+
+    @server.prompt
+    def block() -> ImageContent:
+        return ImageContent(data="AAAA", mime_type="image/gif")
+
+    @server.prompt
+    def whole() -> GetPromptResult:
+        return GetPromptResult(messages=[message()], description="By hand.")
+
+    @server.prompt
+    def several() -> tuple[str, str]:
+        return ("a", "b")
+
+    async with Client(server, mode=revision) as client:
+        assert said(await client.get_prompt("message")) == [("assistant", "m")]
+        assert said(await client.get_prompt("block")) == [("user", "image")]
+        assert (await client.get_prompt("whole")).description == "By hand."
+        assert said(await client.get_prompt("several")) == [("user", "a"), ("user", "b")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({}, "`goods` is missing"),
+        ({"goods": "tea", "offer": "much"}, "`offer`: expected `int`, got `str`"),
+        ({"goods": "tea", "ofer": "1"}, "`ofer` is not an argument; did you mean `offer`?"),
+    ],
+)
+async def test_wrong_arguments_of_a_prompt_are_invalid_params(
+    local_client: Client, arguments: dict[str, str], complaint: str
+) -> None:
+    with pytest.raises(RequestFailed) as caught:
+        await local_client.get_prompt("haggle", arguments)
+    assert caught.value.code == -32602
+    assert caught.value.message.startswith("Invalid arguments for prompt haggle: ")
+    assert complaint in caught.value.message
+
+
+async def test_an_unknown_prompt_is_invalid_params_with_the_nearest_name(client: Client) -> None:
+    with pytest.raises(RequestFailed) as caught:
+        await client.get_prompt("hagle")
+    assert caught.value.code == -32602
+    assert "did you mean 'haggle'?" in caught.value.message
+
+
+async def test_a_crash_of_a_prompt_is_an_internal_error_with_a_reference(
+    revision: str, log_text: Callable[[], str]
+) -> None:
+    async with Client(bazaar(), mode=revision) as client:
+        with pytest.raises(RequestFailed) as caught:
+            await client.get_prompt("broken_prompt")
+        assert await text_of(client, "echo", text="alive") == "alive"
+    assert caught.value.code == -32603
+    assert "secret" not in str(caught.value)
+    assert caught.value.message.partition("reference ")[2][:8] in log_text()
+
+
+async def test_prompts_and_completions_that_leave_the_program_do_not(client: Client) -> None:
+    with pytest.raises(RequestFailed) as caught:
+        await client.get_prompt("left_prompt")
+    assert caught.value.code == -32603
+    with pytest.raises(RequestFailed) as caught:
+        await client.complete(HAGGLE, "exit", "")
+    assert caught.value.code == -32603
+    assert await text_of(client, "echo", text="alive") == "alive"
+
+
+async def test_what_is_no_message_is_an_internal_error(
+    revision: str, log_text: Callable[[], str]
+) -> None:
+    server = Server("s")
+
+    @server.prompt
+    def number() -> int:
+        return 7
+
+    @server.prompt
+    def shapeless() -> dict[str, str]:
+        return {"role": "nobody", "content": "x"}
+
+    async with Client(server, mode=revision) as client:
+        for name in ("number", "shapeless"):
+            with pytest.raises(RequestFailed) as caught:
+                await client.get_prompt(name)
+            assert caught.value.code == -32603
+    assert "a prompt returned int; text, a content block or a message is expected" in log_text()
+    assert "a prompt returned a message that is none" in log_text()
+
+
+# --- completion
+
+
+async def test_an_argument_is_completed_while_it_is_typed(client: Client) -> None:
+    assert (await client.complete(HAGGLE, "goods", "t")).completion.values == ["tea", "toys"]
+    assert (await client.complete(HAGGLE, "goods", "x")).completion.values == []
+
+
+async def test_what_is_known_already_helps_where_the_revision_can_say_it(client: Client) -> None:
+    result = await client.complete(HAGGLE, "offer", "5", context={"goods": "tea"})
+    knows = client.protocol_version not in ("2024-11-05", "2025-03-26")
+    assert result.completion.values == ["51 for tea" if knows else "51 for nothing"]
+    result = await client.complete(HAGGLE, "offer", "5")
+    assert result.completion.values == ["51 for nothing"]
+
+
+async def test_no_more_than_a_hundred_values_are_sent(client: Client) -> None:
+    ref = ResourceTemplateReference(uri="bazaar://tickets/{number}")
+    completion = (await client.complete(ref, "number", "1")).completion
+    assert completion.values == [f"1{n}" for n in range(100)]
+    assert (completion.total, completion.has_more) == (150, True)
+
+
+async def test_one_function_can_complete_everything_else(client: Client) -> None:
+    found = (await client.complete(PromptReference(name="dialogue"), "mood", "go")).completion
+    assert (found.values, found.total) == (["dialogue.mood=go"], 9)
+    ref = ResourceTemplateReference(uri="bazaar://shelf/{+path}")
+    assert (await client.complete(ref, "path", "")).completion.values == [
+        "bazaar://shelf/{+path}.path="
+    ]
+    assert (await client.complete(ref, "unknown", "")).completion.values == []
+
+
+async def test_without_a_function_nothing_is_suggested(revision: str) -> None:
+    server = Server("s")
+
+    @server.completion("greet", "name")
+    def name(typed: str) -> set[str]:
+        return {typed + "!"}
+
+    async with Client(server, mode=revision) as client:
+        ref = PromptReference(name="greet")
+        assert (await client.complete(ref, "name", "a")).completion.values == ["a!"]
+        assert (await client.complete(ref, "other", "a")).completion == Completion(values=[])
+
+
+async def test_a_completion_that_is_no_list_is_an_internal_error(
+    revision: str, log_text: Callable[[], str]
+) -> None:
+    server = Server("s")
+
+    @server.completion
+    def text(ref: object) -> str:
+        return "text"
+
+    async with Client(server, mode=revision) as client:
+        with pytest.raises(RequestFailed) as caught:
+            await client.complete(HAGGLE, "goods", "")
+    assert caught.value.code == -32603
+    assert "a completion function returns the values as a list of text" in log_text()
