@@ -91,4 +91,5 @@ def _capped(completion: Completion) -> Completion:
     values = completion.values
     if len(values) <= MAX_COMPLETION_VALUES:
         return completion
-    return Completion(values=values[:MAX_COMPLETION_VALUES], total=len(values), has_more=True)
+    total = len(values) if completion.total is UNSET else completion.total
+    return Completion(values=values[:MAX_COMPLETION_VALUES], total=total, has_more=True)

@@ -1,0 +1,168 @@
+"""Completion of arguments."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from wigwag.runtime.threads import WorkerThreads
+from wigwag.schema import (
+    CompleteRequestParams,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    PromptReference,
+    ResourceTemplateReference,
+)
+from wigwag.server.completions import MAX_COMPLETION_VALUES, Completers
+from wigwag.server.results import InvalidOutput
+
+pytestmark = pytest.mark.anyio
+
+PROMPT = PromptReference(name="review")
+TEMPLATE = ResourceTemplateReference(uri="a://{x}")
+
+
+def params(
+    value: str = "", *, argument: str = "x", ref: Any = PROMPT, context: Any = UNSET
+) -> CompleteRequestParams:
+    return CompleteRequestParams(
+        ref=ref, argument=CompletionArgument(name=argument, value=value), context=context
+    )
+
+
+def identity(value: Any) -> Any:
+    return value
+
+
+async def complete(
+    function: Callable[..., Any], asked: CompleteRequestParams | None = None
+) -> Completion:
+    completers = Completers(WorkerThreads())
+    completers.add(function, "review", "x")
+    result = await completers.complete(asked or params())
+    return result.completion
+
+
+async def test_a_function_completes_one_argument_of_one_feature() -> None:
+    completers = Completers(WorkerThreads())
+    completers.add(lambda value: [value + "1"], "review", "x")
+    completers.add(lambda value: [value + "2"], "a://{x}", "x")
+    for asked, values in [
+        (params("a"), ["a1"]),
+        (params("a", ref=TEMPLATE), ["a2"]),
+        (params("a", argument="y"), []),
+        (params("a", ref=PromptReference(name="other")), []),
+    ]:
+        assert (await completers.complete(asked)).completion == Completion(values=values)
+
+
+async def test_a_function_for_everything_gets_reference_argument_and_context() -> None:
+    seen: list[Any] = []
+
+    def everything(ref: Any, argument: Any, context: Any) -> list[str]:
+        seen.append((ref, argument, context))
+        return ["all"]
+
+    completers = Completers(WorkerThreads())
+    completers.add(everything, None, None)
+    completers.add(lambda: ["own"], "review", "own")
+    known = CompletionContext(arguments={"y": "1"})
+    first = await completers.complete(params("a", ref=TEMPLATE, context=known))
+    second = await completers.complete(params("b"))
+    third = await completers.complete(params("c", argument="own"))
+    assert first.completion.values == second.completion.values == ["all"]
+    assert third.completion.values == ["own"]
+    assert seen == [
+        (TEMPLATE, CompletionArgument(name="x", value="a"), known),
+        (PROMPT, CompletionArgument(name="x", value="b"), None),
+    ]
+
+
+async def test_a_function_gets_as_much_as_it_takes() -> None:
+    def nothing() -> list[str]:
+        return ["0"]
+
+    def known_too(value: str, known: dict[str, str]) -> list[str]:
+        return [value, *known.values()]
+
+    context = CompletionContext(arguments={"y": "1"})
+    assert (await complete(nothing)).values == ["0"]
+    assert (await complete(known_too, params("a", context=context))).values == ["a", "1"]
+    assert (await complete(known_too, params("a"))).values == ["a"]
+    assert (await complete(known_too, params("a", context=CompletionContext()))).values == ["a"]
+
+
+async def test_an_async_function_is_awaited() -> None:
+    async def later(value: str) -> list[str]:
+        return [value + "!"]
+
+    assert (await complete(later, params("a"))).values == ["a!"]
+
+
+@pytest.mark.parametrize(
+    ("found", "values"),
+    [
+        (None, []),
+        ([], []),
+        (("a", "b"), ["a", "b"]),
+        ({"a": 1}, ["a"]),
+        ([1, 2], ["1", "2"]),
+        (range(2), ["0", "1"]),
+        (Completion(values=["a"], total=7, has_more=True), ["a"]),
+    ],
+)
+async def test_values_may_be_of_any_collection(found: Any, values: list[str]) -> None:
+    completion = await complete(lambda: found)
+    assert completion.values == values
+    if isinstance(found, Completion):
+        assert completion == found
+
+
+@pytest.mark.parametrize("found", ["text", 7, True])
+async def test_what_is_no_collection_is_refused(found: Any) -> None:
+    with pytest.raises(InvalidOutput, match="returns the values as a list of text"):
+        await complete(lambda: found)
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+async def test_more_values_than_the_protocol_allows_are_cut_off_and_counted(
+    *, wrapped: bool
+) -> None:
+    for count, is_cut in [(MAX_COMPLETION_VALUES, False), (MAX_COMPLETION_VALUES + 1, True)]:
+        values = [str(number) for number in range(count)]
+        found: Any = Completion(values=values) if wrapped else values
+        completion = await complete(partial(identity, found))
+        assert completion.values == values[:MAX_COMPLETION_VALUES]
+        assert completion.total == (count if is_cut else UNSET)
+        assert completion.has_more == (True if is_cut else UNSET)
+
+
+async def test_a_count_that_the_function_knows_itself_is_kept_when_values_are_cut_off() -> None:
+    completion = await complete(lambda: Completion(values=["x"] * 101, total=5000, has_more=True))
+    assert len(completion.values) == MAX_COMPLETION_VALUES
+    assert completion.total == 5000
+    assert completion.has_more is True
+
+
+async def test_what_a_function_raises_is_raised() -> None:
+    def fail() -> list[str]:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await complete(fail)
+
+
+def test_an_argument_is_completed_by_one_function() -> None:
+    completers = Completers(WorkerThreads())
+    assert not completers
+    completers.add(list, "review", "x")
+    completers.add(list, "review", "y")
+    assert completers
+    with pytest.raises(ValueError, match="x of review has a completion function already"):
+        completers.add(list, "review", "x")
+    completers.add(list, None, None)
+    with pytest.raises(ValueError, match="for everything is registered already"):
+        completers.add(list, None, None)
