@@ -127,7 +127,8 @@ def test_without_an_input_or_an_output_a_server_says_what_is_missing(
 ) -> None:
     host = launch("-c", WITHOUT, closed, TOOLS)
     assert host.exit_code() != 0
-    assert "standard input or output is closed" in host.stderr.splitlines()[-1]
+    (line,) = host.stderr.splitlines()
+    assert "standard input or output is closed" in line
 
 
 # --- a terminal

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeVar, overload
 from msgspec import UNSET, Struct
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
-from wigwag.errors import RequestFailed
+from wigwag.errors import RequestFailed, TransportError
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import Members, ServerDescription, ServerProtocol
@@ -554,7 +554,8 @@ class Server:
             path: The socket, for `unix`.
 
         Raises:
-            TransportError: The streams are closed, or the address is taken.
+            SystemExit: It cannot serve, as the streams are closed or the address is taken; the
+                text says which.
             ValueError: There is no such transport, or its `path` is missing.
             RuntimeError: An event loop runs already.
         """
@@ -569,17 +570,21 @@ class Server:
         # Only a program that serves needs this; one that is imported does not.
         from wigwag.server import process  # noqa: PLC0415
 
-        match transport:
-            case "stdio":
-                process.run_stdio(self)
-            case "tcp":
-                process.run_tcp(self, host, port)
-            case "unix":
-                if path is None:
-                    raise ValueError('run("unix") needs the path of the socket')
-                process.run_unix(self, path)
-            case _:
-                raise ValueError(f"there is no transport {transport!r}: use stdio, tcp or unix")
+        try:
+            match transport:
+                case "stdio":
+                    process.run_stdio(self)
+                case "tcp":
+                    process.run_tcp(self, host, port)
+                case "unix":
+                    if path is None:
+                        raise ValueError('run("unix") needs the path of the socket')
+                    process.run_unix(self, path)
+                case _:
+                    raise ValueError(f"there is no transport {transport!r}: use stdio, tcp or unix")
+        except TransportError as error:
+            # For whoever has started the program: the last line of a traceback is all they need.
+            raise SystemExit(f"{self.info.name} cannot serve: {error}") from None
 
     async def serve(self, connection: Connection) -> None:
         """Serve one connection until it ends.
