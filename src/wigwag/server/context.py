@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, get_args
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
+from wigwag.errors import LocalProtocolError
+from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.schema import ClientCapabilities, Implementation, LoggingLevel, ReadResourceResult
+
+_LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
 
 
 class Services(Protocol):
@@ -126,8 +130,12 @@ class Context:
             logger: Name of the part of the server that it comes from.
 
         Raises:
-            LocalProtocolError: `data` has no form in JSON.
+            LocalProtocolError: `data` has no form in JSON, or there is no such level.
         """
+        if level not in _LEVELS:
+            raise LocalProtocolError(f"there is no level {level!r}: {', '.join(_LEVELS)}")
+        if not self._is_on_the_loop:  # it is to fail here, not where nobody waits
+            data = Raw(encode_value(data))
         name = UNSET if logger is None else logger
         return self._act(self._connection.send_log, self._request, level, data, name)
 
@@ -162,8 +170,12 @@ class Context:
         """
         return await self._services.read_resource(uri, self)
 
+    @property
+    def _is_on_the_loop(self) -> bool:
+        return asyncio._get_running_loop() is self._loop
+
     def _act(self, function: Callable[..., None], *args: Any) -> _Done:
-        if asyncio._get_running_loop() is self._loop:
+        if self._is_on_the_loop:
             function(*args)
         else:  # in a worker thread
             self._loop.call_soon_threadsafe(function, *args)
