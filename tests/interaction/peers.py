@@ -232,7 +232,7 @@ class PeerClient(Peer):
         arguments: Mapping[str, Json] | None = None,
         *,
         id_: Json = None,
-        **meta: Json,
+        meta: Json = None,
     ) -> Message:
         """Make a call of a tool."""
         params: Json = {"name": tool}
