@@ -15,8 +15,8 @@ _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile(
     "few",
-    max_examples=50,
-    stateful_step_count=30,
+    max_examples=60,
+    stateful_step_count=50,
     derandomize=True,
     database=None,
     deadline=None,
