@@ -43,6 +43,8 @@ from wigwag.schema import (
     PaginatedRequestParams,
     RootsCapability,
     SamplingCapability,
+    SubscriptionFilter,
+    SubscriptionsListenRequestParams,
 )
 
 ASKABLE = ClientCapabilities(
@@ -425,3 +427,46 @@ def test_limits_may_be_left_out() -> None:
     asked = server.client.send_request("tools/list", now=5.0)
     assert (asked.deadline, asked.ceiling) == (inf, inf)
     assert server.client.next_deadline() is None
+
+
+# --- listening
+
+
+def listening() -> tuple[ScriptedServer, Any]:
+    server = ScriptedServer()
+    server.connect_modern({"tools": {"listChanged": True}})
+    params = SubscriptionsListenRequestParams(
+        notifications=SubscriptionFilter(tools_list_changed=True)
+    )
+    asked = server.client.send_request("subscriptions/listen", params, now=0.0)
+    server.heard()
+    return server, asked
+
+
+def ended(id_: Any) -> Any:
+    meta = {"io.modelcontextprotocol/subscriptionId": id_}
+    return result(id_, {"resultType": "complete", "_meta": meta})
+
+
+def test_a_subscription_ends_with_its_result() -> None:
+    server, asked = listening()
+    assert server.say(ended(asked.id)) == []
+    assert only(ResponseReceived, server.events).request is asked
+
+
+def test_a_subscription_that_the_server_cancels_has_ended_as_well() -> None:
+    server, asked = listening()
+    assert server.say(notification("notifications/cancelled", {"requestId": asked.id})) == []
+    assert only(ResponseReceived, server.events).request is asked
+    server.say(ended(asked.id))
+    only(MessageIgnored, server.events)
+
+
+def test_a_server_can_cancel_nothing_else_of_ours() -> None:
+    server = ScriptedServer()
+    server.connect_modern()
+    asked = server.client.send_request("tools/list", now=0.0)
+    server.heard()
+    server.say(notification("notifications/cancelled", {"requestId": asked.id}))
+    only(MessageIgnored, server.events)
+    assert server.client.fail_all() == [asked]
