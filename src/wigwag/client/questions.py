@@ -111,7 +111,12 @@ class Answers:
             RemoteProtocolError: One is none that the client declared that it answers.
         """
         checked = {key: (q.method, self._check(q)) for key, q in questions.items()}
-        found = await asyncio.gather(*(self.answer(*question) for question in checked.values()))
+        asking = [asyncio.ensure_future(self.answer(*question)) for question in checked.values()]
+        try:
+            found = await asyncio.gather(*asking)
+        finally:
+            for task in asking:  # when one fails, nobody waits for the others
+                task.cancel()
         return {
             key: Raw(encode_value(project(result, revision)))
             for key, result in zip(checked, found, strict=True)
