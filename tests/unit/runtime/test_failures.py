@@ -15,7 +15,7 @@ from wigwag.errors import (
     ToolError,
 )
 from wigwag.jsonrpc.codes import INTERNAL_ERROR
-from wigwag.runtime.failures import describe_failure, log_failure
+from wigwag.runtime.failures import describe_failure, log_failure, without_leaving
 
 SECRET = "password=swordfish"
 
@@ -92,3 +92,29 @@ def test_the_log_has_the_causes_too(caplog: pytest.LogCaptureFixture) -> None:
         fail()
     log_failure(caught.value, "x")
     assert "KeyError: 'the cause'" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_a_handler_that_would_end_the_program_has_failed() -> None:
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    async def stay() -> str:
+        return "here"
+
+    with pytest.raises(RuntimeError, match=r"the handler called sys\.exit\(3\)") as caught:
+        await without_leaving(leave())
+    assert isinstance(caught.value.__cause__, SystemExit)
+    assert await without_leaving(stay()) == "here"
+
+
+@pytest.mark.anyio
+async def test_any_other_exception_of_a_handler_stays_what_it_is() -> None:
+    error = KeyError("no")
+
+    async def fail() -> None:
+        raise error
+
+    with pytest.raises(KeyError) as caught:
+        await without_leaving(fail())
+    assert caught.value is error
