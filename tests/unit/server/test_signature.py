@@ -116,13 +116,13 @@ def test_positional_only_parameters_are_arguments_by_name() -> None:
 
 
 def test_a_mutable_default_is_the_very_object() -> None:
-    shared: list[int] = [1]
+    usual: list[int] = [1]
 
-    def take(a: list[int] = shared, b: dict[str, int] = {}) -> Any:  # noqa: B006 - the point
+    def take(a: list[int] = usual, b: dict[str, int] = {}) -> Any:  # noqa: B006 - the point
         return a, b
 
     first, second = call(take, b"{}"), call(take, b"{}")
-    assert first[0] is shared
+    assert first[0] is usual
     assert first[1] is second[1]
     assert property_of(take, "a")["default"] == [1]
 
