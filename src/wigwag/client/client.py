@@ -25,6 +25,7 @@ from wigwag.errors import (
     InvalidResult,
     LocalProtocolError,
     RemoteProtocolError,
+    RequestTimedOut,
     ServerStartFailed,
 )
 from wigwag.jsonrpc.codec import encode_value
@@ -720,7 +721,7 @@ class Client:
             if self._is_modern:
                 task = asyncio.get_running_loop().create_task(self._keep_listening(changes))
                 listening = task
-                await asyncio.wait_for(changes.acknowledged.wait(), self._timeouts.request)
+                await self._acknowledged(changes)
                 if changes.failure is not None:
                     raise changes.failure
                 _check_honored(changes)
@@ -736,6 +737,14 @@ class Client:
             if self._live is not None and self._live.is_open:
                 for uri in subscribed:
                     await self.unsubscribe_resource(uri)
+
+    async def _acknowledged(self, changes: Changes) -> None:
+        limit = self._timeouts.request
+        try:
+            await asyncio.wait_for(changes.acknowledged.wait(), limit)
+        except TimeoutError:
+            why = f"{limit:g} s without an acknowledgement"
+            raise RequestTimedOut(SUBSCRIPTIONS_LISTEN, limit, why) from None
 
     async def _keep_listening(self, changes: Changes) -> None:
         params = SubscriptionsListenRequestParams(notifications=changes.wanted)
