@@ -7,7 +7,7 @@ nothing by themselves but the handshake.
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self, TypeAlias
 
@@ -82,19 +82,19 @@ class Peer:
 
     async def next(self, method: str | None = None) -> Message:
         """Wait for the next message, which must be of this method."""
-        async with asyncio.timeout(PATIENCE):
-            while not self._unread:
-                assert not self.is_ended, "the other end has gone"
-                self._news.clear()
-                await self._news.wait()
+        await self._wait_until(lambda: bool(self._unread) or self.is_ended)
+        assert self._unread, "the other end has gone"
         message = self._unread.popleft()
         assert method in (None, message.get("method")), message
         return message
 
     async def wait_ended(self) -> None:
         """Wait until the other end has closed the connection."""
+        await self._wait_until(lambda: self.is_ended)
+
+    async def _wait_until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE):
-            while not self.is_ended:
+            while not is_so():
                 self._news.clear()
                 await self._news.wait()
 
@@ -134,7 +134,12 @@ class PeerServer(Peer):
         self.connection = theirs
         self.is_ended = False
         self.opened += 1
+        self._news.set()
         return ours
+
+    async def wait_opened(self, count: int) -> None:
+        """Wait until so many connections have been opened."""
+        await self._wait_until(lambda: self.opened >= count)
 
     def answers(self, message: Message) -> bool:
         match message.get("method"):
