@@ -27,7 +27,6 @@ ELSEWHERE = {
     "server/server.py": "interaction: a client and a server through the public API",
     "transports/memory.py": "contract: the kit that every transport passes",
     "transports/sockets.py": "contract: the kit that every transport passes",
-    "transports/stdio_client.py": "contract, and e2e for processes",
     "transports/stdio_server.py": "contract, and e2e for processes",
     "transports/stream.py": "contract: the kit that every transport passes",
 }
@@ -91,6 +90,7 @@ def test_every_unit_test_is_the_test_of_a_module() -> None:
 def test_the_lists_of_exceptions_name_only_what_is_there() -> None:
     named = [*ELSEWHERE, *(module for sources in TOGETHER.values() for module in sources)]
     assert [module for module in named if not (SOURCES / module).is_file()] == []
+    assert [module for module in ELSEWHERE if unit_tests_of(module)] == []
     assert [test for test in TOGETHER if not (UNIT / test).is_file()] == []
 
 
