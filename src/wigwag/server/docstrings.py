@@ -24,7 +24,11 @@ def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     summary: list[str] = []
     section = ""
     entries: list[str] = []
-    for line in (inspect.getdoc(function) or "").splitlines():
+    lines = (inspect.getdoc(function) or "").splitlines()
+    if lines and lines[0].rstrip() in _SECTIONS and not any(line[:1].isspace() for line in lines):
+        # The first line does not count for the indentation, so that of the rest was taken away.
+        lines[1:] = [f"    {line}" for line in lines[1:]]
+    for line in lines:
         if line.rstrip() in _SECTIONS:
             section = line.rstrip()
         elif not section:

@@ -8,6 +8,7 @@ one meaning, and to say in a sentence what is wrong with the rest.
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -133,7 +134,9 @@ class Parameters:
                     problems.append(f"`{name}` is missing")
                 continue
             try:
-                values[name] = _decode_leniently(bytes(members[name]), kind, strict=strict)
+                values[name] = _decode_leniently(
+                    bytes(members[name]), kind, self.schema["properties"][name], strict=strict
+                )
             except UNDECODABLE as error:
                 problems.append(f"`{name}`: {_lowered(error)}{self._choices(name, error)}")
         if problems:
@@ -208,7 +211,7 @@ class Parameters:
             )
             msgspec.json.Decoder(struct, dec_hook=decode_hook)
         except TypeError as error:
-            raise TypeError(f"{self._fault() or self._name}: {error}") from None
+            raise TypeError(self._fault() or f"{self._name}: {error}") from None
         return struct
 
     def _fault(self) -> str | None:
@@ -216,8 +219,8 @@ class Parameters:
         for name, kind in self.types.items():
             try:
                 msgspec.json.Decoder(kind, dec_hook=decode_hook)
-            except TypeError:
-                return f"parameter `{name}` of {self._name}"
+            except TypeError as error:
+                return f"parameter `{name}` of {self._name}: {_in_short(error, kind)}"
         return None
 
     def _make_schema(self) -> dict[str, Any]:
@@ -230,8 +233,10 @@ class Parameters:
             try:
                 described = schema_of(kind)
             except TypeError as error:
-                raise TypeError(f"parameter `{name}` of {self._name}: {error}") from None
+                reason = _in_short(error, kind)
+                raise TypeError(f"parameter `{name}` of {self._name}: {reason}") from None
             _restore_order(described, kind)
+            _add_format(described, kind)
             definitions |= described.pop("$defs", {})
             if self.descriptions[name]:
                 described.setdefault("description", self.descriptions[name])
@@ -271,6 +276,14 @@ def _accepts_none(annotation: Any) -> bool:
     return annotation in (Any, None, type(None)) or type(None) in typing.get_args(annotation)
 
 
+def _in_short(error: TypeError, kind: Any) -> str:
+    """Say what is wrong with a type; msgspec's own text speaks of hooks that are not there."""
+    if "hook" not in str(error):
+        return str(error).split("\n", 1)[0]
+    name = getattr(kind, "__name__", repr(kind))
+    return f"{name} has no form in JSON; take a dataclass, a model or plain types"
+
+
 def _identity(value: Any) -> Any:
     return value
 
@@ -281,41 +294,48 @@ def _is_context(annotation: Any, context_type: type) -> bool:
     return any(_is_context(part, context_type) for part in typing.get_args(annotation))
 
 
-def _accepts_text(kind: Any) -> bool:
+def _takes_text(schema: dict[str, Any]) -> bool:
     """Tell whether a JSON string may be meant as one: then it is never looked into."""
-    try:
-        msgspec.convert("[]", kind)
-    except (msgspec.ValidationError, TypeError):
-        return False
-    return True
+    if "anyOf" in schema:
+        return any(_takes_text(part) for part in schema["anyOf"])
+    kind = schema.get("type", "string")  # what says nothing takes anything
+    return kind == "string" or (isinstance(kind, list) and "string" in kind)
 
 
-def _decode_leniently(data: bytes, kind: Any, *, strict: bool) -> Any:
+def _decode_leniently(data: bytes, kind: Any, schema: dict[str, Any], *, strict: bool) -> Any:
     """Decode one argument; where it does not fit, try the one other thing it can mean."""
     try:
         return msgspec.json.decode(data, type=kind, strict=strict, dec_hook=decode_hook)
     except msgspec.ValidationError:
-        other = _other_reading(data, kind)
+        other = _other_reading(data, kind, schema)
         if other is UNSET:
             raise
         return other
 
 
-def _other_reading(data: bytes, kind: Any) -> Any:
+def _other_reading(data: bytes, kind: Any, schema: dict[str, Any]) -> Any:
     """Read a value that does not fit its type in the one other way it can be meant, if any."""
-    if data[:1] != b'"':
-        # Numbers alone: 3.0 is an integer in JSON Schema, and models write it.
-        text, strict = data, False
-    elif _accepts_text(kind):
-        # A type that takes strings is never looked into: text that looks like JSON stays text.
-        return UNSET
-    else:
-        # A model wrote the value as JSON, in a string.
-        text, strict = msgspec.json.decode(data, type=str).encode(), True
     try:
-        return msgspec.json.decode(text, type=kind, strict=strict, dec_hook=decode_hook)
+        value = msgspec.json.decode(data)
+        if isinstance(value, str):
+            # A model wrote the value as JSON, in a string. Where text may be meant, it is text.
+            if _takes_text(schema):
+                return UNSET
+            value = msgspec.json.decode(value)
+        return msgspec.convert(_with_integers(value), kind, dec_hook=decode_hook)
     except UNDECODABLE:
         return UNSET
+
+
+def _with_integers(value: Any) -> Any:
+    """Return a value with 3.0 as 3: an integer in JSON Schema, and models write it."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_with_integers(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_integers(item) for key, item in value.items()}
+    return value
 
 
 def _lowered(error: BaseException) -> str:
@@ -328,6 +348,16 @@ def _restore_order(schema: dict[str, Any], kind: Any) -> None:
     values = list(typing.get_args(kind)) if typing.get_origin(kind) is typing.Literal else []
     if "enum" in schema and sorted(values, key=repr) == sorted(schema["enum"], key=repr):
         schema["enum"] = values
+
+
+def _add_format(schema: dict[str, Any], kind: Any) -> None:
+    """Say what a moment looks like; msgspec does so only where the time zone is settled."""
+    datetime = sys.modules.get("datetime")  # nobody has one who has not loaded it
+    if datetime is None or datetime.datetime not in (kind, *typing.get_args(kind)):
+        return
+    for part in (schema, *schema.get("anyOf", ())):
+        if part.get("type") == "string":
+            part.setdefault("format", "date-time")
 
 
 def _add_default(schema: dict[str, Any], default: Any) -> None:

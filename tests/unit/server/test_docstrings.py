@@ -123,3 +123,12 @@ def test_entries_may_be_indented_as_one_likes() -> None:
 
 def test_a_docstring_of_arguments_alone_has_no_summary() -> None:
     assert describe(documented("\n    Args:\n        a: One.\n    ")) == ("", {"a": "One."})
+
+
+def test_a_docstring_that_begins_with_its_arguments_has_them() -> None:
+    def take(a: int) -> None:
+        """Args:
+        a: One.
+        """  # noqa: D205
+
+    assert describe(take) == ("", {"a": "One."})

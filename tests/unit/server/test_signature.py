@@ -291,7 +291,7 @@ def test_dates_and_paths_are_text() -> None:
 
     properties = parameters(take).schema["properties"]
     assert properties == {
-        "at": {"type": "string"},  # with or without a time zone, so of no format of JSON Schema
+        "at": {"type": "string", "format": "date-time"},
         "day": {"type": "string", "format": "date"},
         "file": {"type": "string", "format": "path"},
     }
@@ -558,3 +558,68 @@ def test_text_that_does_not_fit_is_refused() -> None:
         with pytest.raises(ArgumentsRefused) as caught:
             parameters(take).convert(values)
         assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        (bool, b'{"value": 1}'),
+        (list[int], b'{"value": ["1"]}'),
+        (dict[str, int], b'{"value": {"a": "1"}}'),
+        (list[int | None], b'{"value": ["null"]}'),
+        (datetime, b'{"value": 5}'),
+        (list[int], b'{"value": [1.5]}'),
+    ],
+)
+def test_nothing_is_made_to_fit_by_turning_it_into_something_else(
+    kind: Any, arguments: bytes
+) -> None:
+    def take(value: Any) -> Any:
+        return value
+
+    take.__annotations__["value"] = kind
+    with pytest.raises(ArgumentsRefused, match="`value`"):
+        parameters(take).read(arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "value"),
+    [
+        (int, b'{"value": 3.0}', 3),
+        (list[int], b'{"value": [1.0, 2]}', [1, 2]),
+        (list[int], b'{"value": "[1, 2]"}', [1, 2]),
+        (dict[str, int], b'{"value": "{\\"a\\": 1}"}', {"a": 1}),
+        (bool, b'{"value": "true"}', True),
+    ],
+)
+def test_what_models_write_by_mistake_and_has_one_meaning_is_understood(
+    kind: Any, arguments: bytes, value: Any
+) -> None:
+    def take(value: Any) -> Any:
+        return value
+
+    take.__annotations__["value"] = kind
+    read = parameters(take)
+    assert read.call(read.read(arguments), None) == value
+
+
+def test_text_that_looks_like_json_stays_text_where_text_may_be_meant() -> None:
+    long = Annotated[str, msgspec.Meta(min_length=5)] | list[int]
+
+    def take(value: Any) -> Any:
+        return value
+
+    take.__annotations__["value"] = long
+    with pytest.raises(ArgumentsRefused, match="`value`"):
+        parameters(take).read(b'{"value": "[1]"}')
+
+
+def test_a_type_without_a_form_in_json_is_refused_in_a_line() -> None:
+    class Socket:
+        pass
+
+    def take(value: Socket) -> None: ...
+
+    with pytest.raises(TypeError, match=r"`value` of .*: Socket has no form in JSON") as caught:
+        parameters(take)
+    assert "\n" not in str(caught.value)
