@@ -142,6 +142,9 @@ class Interleaving(RuleBasedStateMachine):
 
     @rule(target=asked, method=methods, idle=timeouts, ceiling=timeouts)
     def ask(self, method: str, idle: float, ceiling: float) -> OutgoingRequest:
+        return self.ask_one(method, idle=idle, ceiling=ceiling)
+
+    def ask_one(self, method: str, *, idle: float, ceiling: float) -> OutgoingRequest:
         if self.modern and method == "logging/setLevel":
             method = "tools/list"
         params = PARAMS.get(method)
@@ -151,6 +154,13 @@ class Interleaving(RuleBasedStateMachine):
         self.client.fates[request] = []
         self.collect(self.client)
         return request
+
+    @precondition(lambda self: self.revision == "2025-03-26")
+    @rule(chosen=st.lists(methods, min_size=2, max_size=4))
+    def ask_in_an_array(self, chosen: list[str]) -> None:
+        for method in chosen:
+            self.ask_one(method, idle=NEVER, ceiling=NEVER)
+        self.carry(self.client, self.server, together=len(chosen))
 
     @precondition(lambda self: not self.modern)
     @rule(target=questions, method=st.sampled_from(["roots/list", "ping"]), idle=timeouts)
