@@ -377,6 +377,16 @@ async def an_abort_ends_both_ends_at_once(transport: Transport) -> None:
             assert [len(recorder.losses) for recorder in recorders] == [1, 1]
 
 
+async def one_that_was_ended_before_the_start_says_so_after_it(transport: Transport) -> None:
+    for ending in (0, 1):
+        async with transport.open(None) as ends:
+            ends[ending].abort()
+            (recorder,) = start(ends[ending])
+            assert await recorder.wait_lost() is None
+            assert recorder.messages == []
+            await close(*ends)
+
+
 # --- a peer that does not read, or that goes away without a word
 
 
@@ -470,6 +480,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     a_cancelled_close_closes_all_the_same,
     one_that_was_never_started_can_be_closed,
     an_abort_ends_both_ends_at_once,
+    one_that_was_ended_before_the_start_says_so_after_it,
     drain_waits_for_a_peer_that_does_not_read,
     drain_returns_when_the_connection_is_gone,
     a_peer_that_does_not_read_cannot_hold_up_the_close,

@@ -23,6 +23,7 @@ class MemoryConnection:
         self._peer: MemoryConnection
         self._receiver: Receiver | None = None
         self._early: list[bytes] | None = []  # what arrived before it was delivered; then `None`
+        self._early_loss: list[Exception | None] = []
         self._is_ending = False  # the peer has ended its side
         self._ended = False  # and what it had sent before has arrived
         self._lost = False
@@ -71,6 +72,8 @@ class MemoryConnection:
             self._deliver(early)
         if self._ended:
             self._deliver_end()
+        for reason in self._early_loss:
+            self._receiver.connection_lost(reason)  # type: ignore[union-attr]  # it has started
 
     def _deliver(self, messages: Sequence[bytes]) -> None:
         if self._early is not None:
@@ -93,7 +96,9 @@ class MemoryConnection:
         if self._lost:
             return
         self._lost = True
-        if self._receiver is not None:
+        if self._early is not None:
+            self._early_loss.append(reason)
+        elif self._receiver is not None:
             self._receiver.connection_lost(reason)
 
 
