@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.interaction.connecting import PATIENCE, listening
-from tests.interaction.peers import PeerClient, PeerServer, client_of
+from tests.interaction.peers import PeerClient, PeerServer, cancelled, client_of
 from tests.pair import result
 from wigwag import (
     Client,
