@@ -1,5 +1,6 @@
 """How the interaction tests connect a client to a server: each transport, each revision."""
 
+import asyncio
 import os
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from msgspec import UNSET
 
 from tests.interaction.bazaar import bazaar
 from wigwag import Client, Server, Timeouts
+from wigwag.runtime.server_connection import ServerConnection
 from wigwag.schema import (
     LATEST_LEGACY,
     LATEST_MODERN,
@@ -41,13 +43,9 @@ class Way(NamedTuple):
 
 # What a revision says does not depend on what carries it; a process takes long to start.
 WAYS = [
-    *(
-        Way(transport, revision)
-        for transport in ("memory", "unix", "tcp")
-        for revision in REVISIONS
-    ),
-    Way("stdio", LATEST_LEGACY),
-    Way("stdio", LATEST_MODERN),
+    *(Way(transport, revision) for transport in ("memory", "unix") for revision in REVISIONS),
+    *(Way("tcp", revision) for revision in (LATEST_LEGACY, LATEST_MODERN)),
+    *(Way("stdio", revision) for revision in (LATEST_LEGACY, LATEST_MODERN)),
 ]
 ALL_WAYS = [
     Way(transport, revision)
@@ -79,9 +77,10 @@ async def connected(way: Way, **options: Any) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def listening(server: Server, transport: str) -> AsyncIterator[str]:
     """Let a server listen on a socket, and return its address."""
+    served: list[ServerConnection] = []
 
     def accept(connection: Connection) -> None:
-        server.start(connection)
+        served.append(server.start(connection))
 
     async with server.running():
         with tempfile.TemporaryDirectory(prefix="wigwag-") as folder:
@@ -96,6 +95,7 @@ async def listening(server: Server, transport: str) -> AsyncIterator[str]:
                 yield address
             finally:
                 listener.close()
+                await asyncio.gather(*(connection.aclose() for connection in served))
 
 
 async def text_of(client: Client, tool: str, **arguments: Any) -> str:

@@ -32,10 +32,10 @@ class Heard(list[tuple[str, Any, Any]]):
     ("level", "count"), [("debug", 5), ("info", 4), ("notice", 3), ("error", 2), ("alert", 1)]
 )
 async def test_messages_of_the_level_asked_for_and_above_arrive(
-    connect: Connect, level: Any, count: int
+    revision: str, level: Any, count: int
 ) -> None:
     heard = Heard()
-    async with connect(on_log=heard) as client:
+    async with Client(bazaar(), mode=revision, on_log=heard) as client:
         await client.set_logging_level(level)
         assert await text_of(client, "log") == "logged"
     assert heard == ALL[-count:]

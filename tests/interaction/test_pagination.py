@@ -75,7 +75,7 @@ async def test_pages_can_be_had_one_by_one(
         assert not third.next_cursor
 
 
-@pytest.mark.parametrize("cursor", ["", "bogus", "Ym9ndXM=", "2", "é", "%%%"])
+@pytest.mark.parametrize("cursor", ["", "bogus", "Ym9ndXM=", "é"])
 @pytest.mark.parametrize(("kind", "member", "list_"), LISTS, ids=[kind for kind, *_ in LISTS])
 async def test_a_cursor_that_was_never_given_out_is_invalid_params(
     revision: str,

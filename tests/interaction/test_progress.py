@@ -10,7 +10,7 @@ from tests.interaction.bazaar import bazaar
 from tests.interaction.connecting import Connect, text_of
 from tests.interaction.peers import PeerClient, PeerServer, client_of
 from wigwag import Client, RequestTimedOut, Timeouts
-from wigwag.schema import ProgressNotificationParams
+from wigwag.schema import LATEST_LEGACY, LATEST_MODERN, ProgressNotificationParams
 
 pytestmark = pytest.mark.anyio
 
@@ -146,6 +146,7 @@ async def test_without_a_sign_of_life_a_request_times_out_and_is_cancelled(revis
         assert (await other).text == "ok"
 
 
+@pytest.mark.parametrize("revision", [LATEST_LEGACY, LATEST_MODERN])
 async def test_progress_starts_the_limit_anew_and_the_ceiling_holds_all_the_same(
     revision: str,
 ) -> None:
