@@ -197,10 +197,11 @@ def test_a_handshake_that_is_answered_by_a_result_of_another_kind_fails(kind: st
 def test_a_handshake_that_is_refused_fails_with_the_servers_words() -> None:
     server = ScriptedServer()
     greeting = server.greeted(skip_probe=True)
-    server.say(error(greeting["id"], -32000, "go away", {"why": 1}))
+    data = {"supported": [V2024_11_05]}
+    server.say(error(greeting["id"], -32000, "go away", data))
     refused = failure(server)
     assert isinstance(refused, RequestFailed)
-    assert (refused.code, refused.message, refused.data) == (-32000, "go away", {"why": 1})
+    assert (refused.code, refused.message, refused.data) == (-32000, "go away", data)
 
 
 @pytest.mark.parametrize("greeting", [False, True])
@@ -232,7 +233,8 @@ def test_a_server_that_sends_back_what_it_is_sent_is_no_server() -> None:
 def test_what_the_server_prints_before_it_speaks_does_no_harm() -> None:
     server = ScriptedServer()
     probe = server.greeted()
-    for junk in (b"Server starting...", b"\xff\xfe", b"{}", b"[]", b'"ready"', b"7"):
+    asks = b'{"id":5,"method":"roots/list"}'
+    for junk in (b"Server starting...", b"\xff\xfe", b"{}", b"[]", b'"ready"', b"7", asks):
         (event,) = server.client.receive_message(junk, now=0.0)
         assert isinstance(event, MessageIgnored)
         assert event.invalid is not None
@@ -290,6 +292,14 @@ def test_ids_are_never_used_twice() -> None:
     pair.pump()
     sent = [message["id"] for message in pair.sent_by("client")]
     assert len(sent) == len(set(sent)) == 51
+
+
+def test_whoever_asks_for_what_is_not_declared_is_told_what_that_would_be() -> None:
+    server = ScriptedServer()
+    server.connect_modern({"tools": {}})
+    for method, missing in (("prompts/list", "`prompts`"), ("subscriptions/listen", "`changes to")):
+        with pytest.raises(LocalProtocolError, match=f"did not declare {missing}"):
+            server.client.check_request(method)
 
 
 @pytest.mark.parametrize("version", [V2025_11_25, V2026_07_28])
