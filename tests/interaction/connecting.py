@@ -86,7 +86,7 @@ async def listening(server: Server, transport: str) -> AsyncIterator[str]:
         with tempfile.TemporaryDirectory(prefix="wigwag-") as folder:
             if transport == "unix":
                 path = os.path.join(folder, "socket")
-                listener = await listen_unix(accept, path)
+                listener = await listen_unix(accept, path, max_line_bytes=server.max_message_bytes)
                 address = f"unix:{path}"
             else:
                 listener = await listen_tcp(accept, "127.0.0.1", 0)
