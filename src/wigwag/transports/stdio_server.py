@@ -252,6 +252,7 @@ def _watch_for_hang_up(wire_in: int, on_hang_up: Callable[[], None]) -> None:
         poll = select.poll()
         poll.register(fd, 0)  # no event of interest but the hang-up, which is always reported
         poll.poll()
+        os.close(fd)
         on_hang_up()
 
     threading.Thread(target=watch, name="wigwag-hang-up", daemon=True).start()
