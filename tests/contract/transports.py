@@ -241,7 +241,7 @@ async def connect_framed(path: str) -> Connection:
     return made
 
 
-TRANSPORTS = (
+_ALL = (
     Transport("memory", open_memory, has_limit=False),
     Transport("unix", open_unix, partial(open_raw_socket, connect_unix), reads_on=False),
     Transport("unix, accepted", open_unix, open_raw_accepted),
@@ -257,3 +257,6 @@ TRANSPORTS = (
         reads_on=False,
     ),
 )
+
+# Elsewhere there are neither unix sockets nor pipes that an event loop could wait for.
+TRANSPORTS = _ALL if os.name == "posix" else tuple(t for t in _ALL if t.name in ("memory", "tcp"))

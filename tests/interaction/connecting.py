@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -41,15 +42,17 @@ class Way(NamedTuple):
         return f"{self.transport}-{self.revision}"
 
 
+SOCKETS = ("unix", "tcp") if hasattr(socket, "AF_UNIX") and os.name == "posix" else ("tcp",)
 # What a revision says does not depend on what carries it; a process takes long to start.
 WAYS = [
-    *(Way(transport, revision) for transport in ("memory", "unix") for revision in REVISIONS),
-    *(Way("tcp", revision) for revision in (LATEST_LEGACY, LATEST_MODERN)),
+    *(Way(transport, revision) for transport in ("memory", SOCKETS[0]) for revision in REVISIONS),
+    *(Way(transport, LATEST_LEGACY) for transport in SOCKETS[1:]),
+    *(Way(transport, LATEST_MODERN) for transport in SOCKETS[1:]),
     *(Way("stdio", revision) for revision in (LATEST_LEGACY, LATEST_MODERN)),
 ]
 ALL_WAYS = [
     Way(transport, revision)
-    for transport in ("memory", "unix", "tcp", "stdio")
+    for transport in ("memory", *SOCKETS, "stdio")
     for revision in REVISIONS
 ]
 

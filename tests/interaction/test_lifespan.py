@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.interaction.connecting import listening
+from tests.interaction.connecting import SOCKETS, listening
 from wigwag import Client, ConnectionClosed, Context, Server
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ async def test_twenty_clients_share_one_lifespan(revision: str) -> None:
     assert shop.events == ["open", "close"]
 
 
-@pytest.mark.parametrize("transport", ["unix", "tcp"])
+@pytest.mark.parametrize("transport", SOCKETS)
 async def test_a_listening_server_has_one_lifespan_however_clients_come_and_go(
     transport: str, revision: str
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.interaction.connecting import PATIENCE, listening
+from tests.interaction.connecting import PATIENCE, SOCKETS, listening
 from tests.interaction.peers import PeerClient, PeerServer, cancelled, client_of
 from tests.pair import result
 from wigwag import (
@@ -68,7 +68,7 @@ async def next_of(changes: Changes) -> Change:
 # --- both ends of ours
 
 
-@pytest.mark.parametrize("transport", ["memory", "unix", "tcp"])
+@pytest.mark.parametrize("transport", ["memory", *SOCKETS])
 async def test_changes_of_lists_are_reported_to_whoever_listens(
     revision: str, transport: str
 ) -> None:

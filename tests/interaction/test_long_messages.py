@@ -1,7 +1,6 @@
 """Messages over the limit: whose fault it is, who is told, and that the conversation goes on."""
 
 import asyncio
-import tempfile
 
 import pytest
 
@@ -34,7 +33,7 @@ def careful() -> Server:
 @pytest.mark.broken_messages("server")
 async def test_a_request_that_is_too_long_is_refused_under_its_id(revision: str) -> None:
     async with (
-        listening(careful(), "unix") as address,
+        listening(careful(), "tcp") as address,
         Client(address, mode=revision, timeouts=TIMEOUTS) as client,
     ):
         short, long, other = (
@@ -50,7 +49,7 @@ async def test_a_request_that_is_too_long_is_refused_under_its_id(revision: str)
 
 async def test_an_answer_that_is_too_long_fails_the_request_it_answers(revision: str) -> None:
     async with (
-        listening(careful(), "unix") as address,
+        listening(careful(), "tcp") as address,
         Client(address, mode=revision, timeouts=TIMEOUTS, max_message_bytes=LIMIT) as client,
     ):
         short, long, other = (
@@ -66,7 +65,7 @@ async def test_an_answer_that_is_too_long_fails_the_request_it_answers(revision:
 async def test_ten_megabytes_pass_by_default() -> None:
     text = "x" * 10_000_000
     async with (
-        listening(bazaar(), "unix") as address,
+        listening(bazaar(), "tcp") as address,
         Client(address, timeouts=TIMEOUTS) as client,
     ):
         assert await text_of(client, "echo", text=text) == text
@@ -94,14 +93,13 @@ async def test_an_answer_whose_id_is_lost_fails_all_that_wait() -> None:
         await reader.read()
         writer.close()
 
-    with tempfile.TemporaryDirectory(prefix="wigwag-") as folder:
-        path = f"{folder}/socket"
-        listener = await asyncio.start_unix_server(serve, path)
-        async with Client(f"unix:{path}", timeouts=TIMEOUTS, max_message_bytes=LIMIT) as client:
-            calls = [asyncio.create_task(client.call_tool("t")) for _ in range(2)]
-            for call in calls:
-                with pytest.raises(RemoteProtocolError, match="longer than"):
-                    await call
-            # And the conversation goes on.
-            assert (await client.call_tool("t")).content == []
-        listener.close()
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    address = f"tcp://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    async with Client(address, timeouts=TIMEOUTS, max_message_bytes=LIMIT) as client:
+        calls = [asyncio.create_task(client.call_tool("t")) for _ in range(2)]
+        for call in calls:
+            with pytest.raises(RemoteProtocolError, match="longer than"):
+                await call
+        # And the conversation goes on.
+        assert (await client.call_tool("t")).content == []
+    listener.close()

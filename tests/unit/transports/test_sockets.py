@@ -14,7 +14,10 @@ from wigwag.errors import ConnectionClosed, TransportError
 from wigwag.transports.contract import Connection
 from wigwag.transports.sockets import connect_tcp, connect_unix, listen_tcp, listen_unix
 
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(os.name != "posix", reason="there are no unix sockets"),
+]
 
 HOST = "127.0.0.1"
 PRECIOUS = "precious"

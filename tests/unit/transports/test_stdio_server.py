@@ -2,10 +2,8 @@
 
 import asyncio
 import os
-import pty
 import socket
 import threading
-import tty
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,6 +14,8 @@ from wigwag.errors import ConnectionClosed
 from wigwag.transports.contract import Received
 from wigwag.transports.stdio_server import Wire, is_interactive, open_stdio
 
+pty = pytest.importorskip("pty", reason="this system has no terminals of this kind")
+tty = pytest.importorskip("tty", reason="this system has no terminals of this kind")
 pytestmark = pytest.mark.anyio
 
 
@@ -76,6 +76,7 @@ async def test_a_last_line_without_an_end_counts(tmp_path: Path) -> None:
     os.close(writing)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a full device")
 async def test_an_output_that_cannot_be_written_ends_the_connection(tmp_path: Path) -> None:
     reading = file_of(tmp_path / "in")
     writing = os.open("/dev/full", os.O_WRONLY)
