@@ -80,6 +80,7 @@ async def connected(way: Way, **options: Any) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def listening(server: Server, transport: str) -> AsyncIterator[str]:
     """Let a server listen on a socket, and return its address."""
+    limit = server.max_message_bytes
     served: list[ServerConnection] = []
 
     def accept(connection: Connection) -> None:
@@ -89,10 +90,10 @@ async def listening(server: Server, transport: str) -> AsyncIterator[str]:
         with tempfile.TemporaryDirectory(prefix="wigwag-") as folder:
             if transport == "unix":
                 path = os.path.join(folder, "socket")
-                listener = await listen_unix(accept, path, max_line_bytes=server.max_message_bytes)
+                listener = await listen_unix(accept, path, max_line_bytes=limit)
                 address = f"unix:{path}"
             else:
-                listener = await listen_tcp(accept, "127.0.0.1", 0)
+                listener = await listen_tcp(accept, "127.0.0.1", 0, max_line_bytes=limit)
                 address = f"tcp://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
             try:
                 yield address
