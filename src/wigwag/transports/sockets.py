@@ -120,6 +120,7 @@ async def listen_unix(
     mask = os.umask(0o177)
     try:
         listener.bind(os.fspath(path))
+        listener.listen()  # at once: whoever sees the socket may connect to it
     except OSError as error:
         listener.close()
         raise TransportError(f"cannot listen on {path}: {error}") from error
