@@ -40,10 +40,12 @@ class WireWatch(logging.Filter):
             side: Side = "client" if connection.startswith("client-") else "server"
             other: Side = "server" if side == "client" else "client"
             sender = side if direction == ">" else other
-            self._conversation(connection).saw(sender, record.__dict__["payload"])
+            payload: bytes = record.__dict__["payload"]
+            self._conversation(connection).saw(sender, payload)
         except Exception as error:  # noqa: BLE001 - reported at the end of the test
             self._faults.append(f"the watch itself failed: {error!r}")
-        return len(record.__dict__.get("payload", b"")) <= _SHOWN_BYTES
+            return True
+        return len(payload) <= _SHOWN_BYTES
 
     def _conversation(self, connection: str) -> Conversation:
         if connection not in self.conversations:

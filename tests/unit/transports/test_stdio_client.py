@@ -1,5 +1,8 @@
-"""The client's end of stdio, as far as it needs no process."""
+"""The client's end of stdio, as far as it needs no server."""
 
+import asyncio
+import contextlib
+import os
 import re
 import signal
 import sys
@@ -7,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from wigwag.errors import ServerStartFailed
+from tests.contract.connection_contract import Recorder
+from wigwag.errors import ConnectionClosed, ServerStartFailed
 from wigwag.transports.stdio_client import (
     ProcessConnection,
     StdioServerParameters,
@@ -210,3 +214,28 @@ async def test_by_default_the_standard_error_is_passed_on(
     connection.stderr_received("é one\r\n\ntwo".encode())
     connection.stderr_ended()
     assert capsys.readouterr().err == "é one\ntwo\n"
+
+
+# --- a process that ends sooner than it can be listened to
+
+
+def wait_for_a_child_to_end() -> None:
+    """Hold up the event loop until a child has ended, and leave its exit status to others."""
+    with contextlib.suppress(ChildProcessError):  # somebody was quicker
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+
+
+async def test_a_process_that_ends_before_its_pipes_are_open_is_heard_to_the_end(
+    lines: list[str],
+) -> None:
+    command = StdioServerParameters("sh", ["-c", "echo 1; echo 2; echo bye >&2; exit 3"])
+    asyncio.get_running_loop().call_soon(wait_for_a_child_to_end)
+    connection = await spawn_server(command, on_stderr=lines.append)
+    recorder = Recorder()
+    connection.start(recorder)
+    loss = await recorder.wait_lost()
+    assert recorder.messages == [b"1", b"2"]
+    assert recorder.is_ended
+    assert isinstance(loss, ConnectionClosed)
+    assert (loss.exit_code, loss.stderr, lines) == (3, "bye", ["bye"])
+    await connection.aclose()
