@@ -24,10 +24,7 @@ ELSEWHERE = {
     "runtime/server_connection.py": "interaction: it is what runs the handlers",
     "server/context.py": "interaction: a client and a server through the public API",
     "server/process.py": "e2e: real processes and signals",
-    "server/server.py": "interaction: a client and a server through the public API",
     "transports/memory.py": "contract: the kit that every transport passes",
-    "transports/sockets.py": "contract: the kit that every transport passes",
-    "transports/stdio_server.py": "contract, and e2e for processes",
     "transports/stream.py": "contract: the kit that every transport passes",
 }
 
