@@ -9,6 +9,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from itertools import product
 from typing import Final, NamedTuple
 
 from wigwag.bindings.lines import LineTooLong
@@ -226,13 +227,15 @@ async def what_is_sent_before_the_start_is_delivered_after_it(transport: Transpo
 async def what_arrives_in_the_turn_of_the_start_keeps_its_place(transport: Transport) -> None:
     # Many pieces are on their way while the receiver comes: none may overtake another.
     loop = asyncio.get_running_loop()
-    for turns in range(8):
+    for turns, is_soon in product(range(6), (False, True)):
         async with transport.open(None) as ends:
             start(ends.client)
             recorder = Recorder()
             for turn, message in enumerate(numbered(12)):
                 ends.client.send([message])
-                if turn == turns:
+                if turn == turns and is_soon:  # in a turn in which something can be read, too
+                    loop.call_soon(ends.server.start, recorder)
+                elif turn == turns:
                     ends.server.start(recorder)
                 turned = asyncio.Event()
                 loop.call_soon(turned.set)

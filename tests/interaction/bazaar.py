@@ -388,6 +388,12 @@ def _add_talk(server: Server) -> None:
         return "counted"
 
     @server.tool
+    def count_and_block(name: str, ctx: Context) -> str:
+        ctx.report_progress(1)
+        ctx.lifespan.gates[name].wait(30)
+        return "counted"
+
+    @server.tool
     async def count_badly(ctx: Context) -> str:
         for progress in (1.0, 1.0, 0.5, float("nan"), float("inf"), 2.0):
             await ctx.report_progress(progress, total=float("inf"))

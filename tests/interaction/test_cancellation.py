@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.interaction.bazaar import bazaar
-from tests.interaction.connecting import PATIENCE, text_of
+from tests.interaction.connecting import PATIENCE, SOCKETS, TIMEOUTS, listening, text_of
 from tests.interaction.peers import PeerClient, PeerServer, cancelled, client_of
 from tests.pair import notification, request
-from wigwag import Client, Context, Server
+from wigwag import Client, ConnectionClosed, Context, Server
 from wigwag.schema import CreateMessageRequestParams, CreateMessageResult
 
 pytestmark = pytest.mark.anyio
@@ -191,6 +191,22 @@ async def test_a_connection_that_ends_stops_the_handlers(revision: str) -> None:
         async with asyncio.timeout(PATIENCE):
             await began.wait()
     assert events == ["stopped"]
+
+
+@pytest.mark.parametrize("transport", SOCKETS)
+async def test_a_client_that_leaves_does_not_leave_its_calls_running(
+    revision: str, transport: str
+) -> None:
+    async with (
+        listening(bazaar(), transport) as address,
+        Client(address, mode=revision, timeouts=TIMEOUTS) as other,
+    ):
+        async with Client(address, mode=revision, timeouts=TIMEOUTS) as leaving:
+            calling = asyncio.create_task(leaving.call_tool("hang", {"name": "x"}))
+            await text_of(other, "wait_for", entry="x began")
+        assert await text_of(other, "wait_for", entry="x was stopped") == "x was stopped"
+        with pytest.raises(ConnectionClosed):
+            await calling
 
 
 # --- a server that gives up on its question

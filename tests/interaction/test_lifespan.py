@@ -53,6 +53,16 @@ async def test_twenty_clients_share_one_lifespan(revision: str) -> None:
     assert shop.events == ["open", "close"]
 
 
+async def test_the_lifespan_lasts_until_the_last_client_has_gone(revision: str) -> None:
+    shop = Shop()
+    async with Client(shop.server, mode=revision) as one:
+        async with Client(shop.server, mode=revision) as other:
+            assert await till_of(other) == "till 1"
+        assert await till_of(one) == "till 1"
+        assert shop.events == ["open"]
+    assert shop.events == ["open", "close"]
+
+
 @pytest.mark.parametrize("transport", SOCKETS)
 async def test_a_listening_server_has_one_lifespan_however_clients_come_and_go(
     transport: str, revision: str

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.interaction.bazaar import bazaar
-from tests.interaction.connecting import Connect, text_of
+from tests.interaction.connecting import PATIENCE, Connect, text_of
 from tests.interaction.peers import PeerClient, PeerServer, client_of
 from wigwag import Client, RequestTimedOut, Timeouts
 from wigwag.schema import LATEST_LEGACY, LATEST_MODERN, ProgressNotificationParams
@@ -30,6 +30,18 @@ async def test_progress_arrives_before_the_result_and_in_order(client: Client, t
     expected = [(n, 3, f"at {n}" if has_message else None) for n in (1, 2, 3)]
     assert heard == expected
     assert result.text == "counted"
+
+
+async def test_progress_of_a_plain_function_arrives_while_it_runs(client: Client) -> None:
+    heard = asyncio.Event()
+    calling = asyncio.create_task(
+        client.call_tool("count_and_block", {"name": "gate"}, on_progress=lambda _: heard.set())
+    )
+    async with asyncio.timeout(PATIENCE):
+        await heard.wait()
+    assert not calling.done()
+    await client.call_tool("unblock", {"name": "gate"})
+    assert (await calling).text == "counted"
 
 
 async def test_progress_that_does_not_grow_or_is_no_number_is_not_sent(
