@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.interaction.connecting import Connect, text_of
+from tests.interaction.connecting import Connect
 from tests.interaction.peers import PeerServer, client_of
 from wigwag import Client, Server
 from wigwag.errors import LocalProtocolError
@@ -141,14 +141,3 @@ async def test_a_bare_server_has_no_instructions(revision: str) -> None:
         assert client.instructions is None
         assert (await client.list_tools()).tools == []
         await client.ping()
-
-
-async def test_text_of_tools_needs_no_context() -> None:
-    server = Server("s")
-
-    @server.tool
-    async def hello() -> str:
-        return "hello"
-
-    async with Client(server) as client:
-        assert await text_of(client, "hello") == "hello"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.interaction.peers import PeerServer, client_of
-from tests.pair import Message
+from tests.pair import Message, result
 from wigwag import Client, RequestFailed
 from wigwag.client.client import MAX_INPUT_ROUNDS
 from wigwag.errors import InvalidResult, RemoteProtocolError
@@ -275,6 +275,16 @@ async def test_a_result_of_an_unknown_type_is_no_result() -> None:
         peer.reply(await peer.next("tools/call"), resultType="surprise", content=[])
         with pytest.raises(InvalidResult, match="surprise"):
             await calling
+
+
+@pytest.mark.broken_messages("server")
+async def test_a_result_that_does_not_say_its_type_is_complete() -> None:
+    peer = PeerServer(LATEST_MODERN)
+    async with client_of(peer) as client:
+        calling = asyncio.create_task(client.call_tool("t"))
+        asked = await peer.next("tools/call")
+        peer.send(result(asked["id"], {"content": [{"type": "text", "text": "done"}]}))
+        assert (await calling).text == "done"
 
 
 # --- callbacks that fail
