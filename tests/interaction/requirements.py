@@ -1,7 +1,7 @@
 """What client and server promise each other, and the tests that hold them to it.
 
-Each requirement has an id, the revisions it is about, a sentence, and the tests; `test_requirements`
-sees to it that none is without a test, and that all of the tests exist.
+Each requirement has an id, the revisions it is about, a sentence, and its tests;
+`test_requirements` sees to it that none is without a test, and that all of the tests exist.
 """
 
 from typing import Final, NamedTuple
@@ -175,7 +175,7 @@ questions/rounds | modern | A server that never stops asking is given up.
     test_a_server_that_never_stops_asking_is_given_up
 questions/never-asked | modern | A request of a server is not answered.
     test_a_modern_server_that_asks_by_a_request_gets_no_answer
-listening/stream | modern | A subscription belongs to its request, and ends in order or with a reason.
+listening/stream | modern | A subscription belongs to its request, and ends with or without a reason.
     test_a_modern_subscription_belongs_to_its_request
     test_a_server_that_ends_the_subscription_ends_the_iteration
     test_a_server_that_dies_is_a_reason
