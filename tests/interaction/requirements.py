@@ -175,7 +175,7 @@ questions/rounds | modern | A server that never stops asking is given up.
     test_a_server_that_never_stops_asking_is_given_up
 questions/never-asked | modern | A request of a server is not answered.
     test_a_modern_server_that_asks_by_a_request_gets_no_answer
-listening/stream | modern | A subscription belongs to its request, and ends with or without a reason.
+listening/stream | modern | A subscription belongs to its request, and ends in order or by a reason.
     test_a_modern_subscription_belongs_to_its_request
     test_a_server_that_ends_the_subscription_ends_the_iteration
     test_a_server_that_dies_is_a_reason
