@@ -18,7 +18,7 @@ from wigwag.transports.contract import Connection, Received
 
 PATIENCE: Final = 10.0
 """Seconds for what happens at once on a machine that has nothing else to do."""
-AWHILE: Final = 0.1
+AWHILE: Final = 0.05
 """Seconds in which something that must not happen would have happened."""
 LIMIT: Final = 1000
 """Bytes of a message on a connection that is opened with a limit."""
@@ -140,7 +140,7 @@ def text(value: str) -> bytes:
 
 
 def numbered(count: int, size: int = 0) -> list[bytes]:
-    return [text(f"{number} {'x' * size}") for number in range(count)]
+    return [b'"%d %b"' % (number, b"x" * size) for number in range(count)]
 
 
 # --- carrying messages

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -23,6 +23,8 @@ from wigwag.transports.stream import ReadHalf, StreamConnection
 
 HOST = "127.0.0.1"
 RELAY = Path(__file__).with_name("relay.py")
+# A peer that does not read is to be given up sooner than in earnest.
+CLOSE_TIMEOUT = 0.3
 # So little that a peer that does not read is noticed.
 RAW_BUFFER_BYTES = 64 * 1024
 
@@ -217,10 +219,13 @@ async def open_socket_pair(limit: int | None) -> AsyncIterator[Ends]:
 # --- one that a user made: the example of the page on it, as it stands there
 
 
+@cache
 def framed() -> ModuleType:
     page = ROOT / "docs" / "custom-transport.md"
     module = ModuleType("framed")
     exec(compile(files_of(blocks_of(page))["framed.py"], str(page), "exec"), module.__dict__)
+    assert "CLOSE_TIMEOUT" in module.__dict__
+    module.__dict__["CLOSE_TIMEOUT"] = CLOSE_TIMEOUT
     return module
 
 

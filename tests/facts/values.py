@@ -103,7 +103,8 @@ def _check_object(value: dict[str, Json], type_: Type, place: Place) -> Iterator
             yield from check(value[name], member.type, place.member(name))
         elif member.is_required:
             yield place.problem(f"{name} is missing")
-    for name in sorted((place.members_elsewhere() - set(members)) & set(value)):
+    unknown = value.keys() - members.keys()
+    for name in sorted(unknown & place.members_elsewhere()) if unknown else ():
         if not _may_be_more(name, place):
             yield place.problem(f"{name} is of another revision")
 

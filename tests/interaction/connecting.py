@@ -45,10 +45,10 @@ class Way(NamedTuple):
 SOCKETS = ("unix", "tcp") if hasattr(socket, "AF_UNIX") and os.name == "posix" else ("tcp",)
 # What a revision says does not depend on what carries it; a process takes long to start.
 WAYS = [
-    *(Way(transport, revision) for transport in ("memory", SOCKETS[0]) for revision in REVISIONS),
+    *(Way("memory", revision) for revision in REVISIONS),
+    *(Way(SOCKETS[0], revision) for revision in (LATEST_LEGACY, LATEST_MODERN)),
     *(Way(transport, LATEST_LEGACY) for transport in SOCKETS[1:]),
-    *(Way(transport, LATEST_MODERN) for transport in SOCKETS[1:]),
-    *(Way("stdio", revision) for revision in (LATEST_LEGACY, LATEST_MODERN)),
+    Way("stdio", LATEST_MODERN),
 ]
 ALL_WAYS = [
     Way(transport, revision)

@@ -10,7 +10,12 @@ from tests.interaction.connecting import PATIENCE, SOCKETS, TIMEOUTS, listening,
 from tests.interaction.peers import PeerClient, PeerServer, cancelled, client_of
 from tests.pair import notification, request
 from wigwag import Client, ConnectionClosed, Context, Server
-from wigwag.schema import CreateMessageRequestParams, CreateMessageResult
+from wigwag.schema import (
+    LATEST_LEGACY,
+    LATEST_MODERN,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -193,6 +198,7 @@ async def test_a_connection_that_ends_stops_the_handlers(revision: str) -> None:
     assert events == ["stopped"]
 
 
+@pytest.mark.parametrize("revision", [LATEST_LEGACY, LATEST_MODERN])
 @pytest.mark.parametrize("transport", SOCKETS)
 async def test_a_client_that_leaves_does_not_leave_its_calls_running(
     revision: str, transport: str

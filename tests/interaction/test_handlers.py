@@ -11,7 +11,14 @@ from tests.interaction.bazaar import bazaar
 from tests.interaction.connecting import PATIENCE, text_of
 from tests.interaction.peers import PeerClient
 from wigwag import Client, Context, RequestFailed, Server, ToolError
-from wigwag.schema import CallToolResult, ClientCapabilities, SamplingCapability, TextContent
+from wigwag.schema import (
+    LATEST_LEGACY,
+    LATEST_MODERN,
+    CallToolResult,
+    ClientCapabilities,
+    SamplingCapability,
+    TextContent,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -179,6 +186,7 @@ async def test_what_arrives_while_the_server_closes_is_not_served(revision: str)
     assert calls == []
 
 
+@pytest.mark.parametrize("revision", [LATEST_LEGACY, LATEST_MODERN])
 async def test_a_handler_that_refuses_to_stop_does_not_hold_up_the_close(revision: str) -> None:
     server = Server("s")
     began, release = asyncio.Event(), asyncio.Event()

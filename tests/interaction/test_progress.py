@@ -141,6 +141,7 @@ async def report_until_cancelled(peer: PeerServer, call: Any, every: float) -> f
     return loop.time() - began
 
 
+@pytest.mark.parametrize("revision", [LATEST_LEGACY, LATEST_MODERN])
 async def test_without_a_sign_of_life_a_request_times_out_and_is_cancelled(revision: str) -> None:
     peer = PeerServer(revision)
     async with client_of(peer, timeouts=QUICK) as client:
