@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct
 from msgspec.structs import astuple
@@ -14,8 +14,8 @@ from wigwag.errors import LocalProtocolError, RequestFailed, ToolError
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import Members, encode_members
+from wigwag.runtime.dispatch import Dispatch
 from wigwag.runtime.failures import log_failure
-from wigwag.runtime.server_connection import ServerConnection
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.schema import (
     CallToolResult,
@@ -39,10 +39,15 @@ from wigwag.server.results import (
 from wigwag.server.signature import ArgumentsRefused, Parameters
 from wigwag.server.uri_templates import UriTemplate
 
+if TYPE_CHECKING:
+    from wigwag.server.written_schema import WrittenParameters
+
 MakeContext = Callable[[], Context]
+AnyParameters: TypeAlias = "Parameters | WrittenParameters"
+P = TypeVar("P", bound="AnyParameters", covariant=True)
 
 
-class Function:
+class Function(Generic[P]):
     """A registered function, however it is to be run.
 
     Args:
@@ -52,7 +57,7 @@ class Function:
     """
 
     def __init__(
-        self, parameters: Parameters, threads: WorkerThreads | None, timeout: float | None = None
+        self, parameters: P, threads: WorkerThreads | None, timeout: float | None = None
     ) -> None:
         function = parameters.function
         call = getattr(function, "__call__", function)  # noqa: B004 - objects may be async too
@@ -95,7 +100,9 @@ class Function:
 class ToolFeature:
     """A tool of a server."""
 
-    def __init__(self, definition: Tool, function: Function, output: ToolOutput) -> None:
+    def __init__(
+        self, definition: Tool, function: Function[AnyParameters], output: ToolOutput
+    ) -> None:
         self.definition = definition
         self._function = function
         self._output = output
@@ -104,7 +111,7 @@ class ToolFeature:
         self._direct = function.parameters.function if function.is_direct else None
 
     async def call(
-        self, request: RequestReceived, connection: ServerConnection, services: Services
+        self, request: RequestReceived, connection: Dispatch, services: Services
     ) -> Struct | Members:
         """Call the tool; whatever goes wrong in it becomes a result that a model can read.
 
@@ -164,7 +171,10 @@ class ResourceFeature:
     """A resource of a server, or a template for many."""
 
     def __init__(
-        self, definition: Resource | ResourceTemplate, function: Function, mime_type: str | None
+        self,
+        definition: Resource | ResourceTemplate,
+        function: Function[Parameters],
+        mime_type: str | None,
     ) -> None:
         self.definition = definition
         self._function = function
@@ -211,7 +221,7 @@ class ResourceFeature:
 class PromptFeature:
     """A prompt of a server."""
 
-    def __init__(self, definition: Prompt, function: Function) -> None:
+    def __init__(self, definition: Prompt, function: Function[Parameters]) -> None:
         self.definition = definition
         self._function = function
 

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
 
 from msgspec import UNSET, Struct
 
@@ -19,8 +19,9 @@ from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import Members, ServerDescription, ServerProtocol
 from wigwag.protocol.subscriptions import Change
+from wigwag.runtime.dispatch import Dispatch, Handler, Outcome
 from wigwag.runtime.failures import without_leaving
-from wigwag.runtime.server_connection import Handler, Outcome, ServerConnection
+from wigwag.runtime.server_connection import ServerConnection
 from wigwag.runtime.threads import DEFAULT_WORKER_THREADS, WorkerThreads
 from wigwag.schema import (
     COMPLETION_COMPLETE,
@@ -68,6 +69,9 @@ from wigwag.server.lists import FeatureList
 from wigwag.server.results import ToolOutput
 from wigwag.server.signature import Parameters
 from wigwag.transports.contract import Connection
+
+if TYPE_CHECKING:
+    from wigwag.server.written_schema import WrittenParameters
 
 MAX_TOOL_NAME_CHARACTERS: Final = 128
 
@@ -209,6 +213,7 @@ class Server:
         *,
         title: str | None = None,
         description: str | None = None,
+        input_schema: dict[str, Any] | None = None,
         annotations: ToolAnnotations | None = None,
         timeout: float | None = None,
         thread: bool = True,
@@ -222,13 +227,14 @@ class Server:
         name: str,
         title: str | None = None,
         description: str | None = None,
+        input_schema: dict[str, Any] | None = None,
         annotations: ToolAnnotations | None = None,
         timeout: float | None = None,
         thread: bool = True,
         meta: dict[str, Any] | None = None,
     ) -> Callable[[F], F]: ...
 
-    def tool(
+    def tool(  # noqa: PLR0913 - options, each of its own and given by name
         self,
         function: F | str | None = None,
         /,
@@ -236,6 +242,7 @@ class Server:
         name: str | None = None,
         title: str | None = None,
         description: str | None = None,
+        input_schema: dict[str, Any] | None = None,
         annotations: ToolAnnotations | None = None,
         timeout: float | None = None,
         thread: bool = True,
@@ -248,6 +255,11 @@ class Server:
             name: The tool's name, in another place.
             title: Its name, for people.
             description: What it does, for the model; by default the function's docstring.
+            input_schema: The JSON Schema of its arguments, published as it is; by default the
+                hints of the function's parameters are the schema. With it, a parameter gets the
+                property of its name and `**arguments` the rest, or a single parameter gets them
+                all as a dict; values are plain JSON, checked against it where jsonschema-rs is
+                installed.
             annotations: Hints about what it does.
             timeout: Seconds after which a call is stopped; the model is told.
             thread: Run a plain function in a worker thread. With `False` it runs on the event
@@ -256,7 +268,8 @@ class Server:
 
         Raises:
             TypeError: A parameter of the function cannot be an argument.
-            ValueError: There is a tool of that name already, or the name is not allowed.
+            ValueError: There is a tool of that name already, the name is not allowed, or the
+                input schema is no schema of an object.
 
         Spec: server/tools#tool
         """
@@ -264,7 +277,14 @@ class Server:
         chosen = function if isinstance(function, str) else name
 
         def register(function: F) -> F:
-            parameters = Parameters(function, Context, frame)
+            parameters: Parameters | WrittenParameters
+            if input_schema is None:
+                parameters = Parameters(function, Context, frame)
+            else:
+                # Only a schema that is written by hand needs this.
+                from wigwag.server.written_schema import WrittenParameters  # noqa: PLC0415
+
+                parameters = WrittenParameters(function, input_schema, Context, frame)
             output = ToolOutput(parameters.return_type)
             definition = Tool(
                 name=chosen or _name_of(function),
@@ -627,27 +647,27 @@ class Server:
     # --- handlers
 
     def _call_tool(
-        self, request: RequestReceived, connection: ServerConnection
+        self, request: RequestReceived, connection: Dispatch
     ) -> Coroutine[Any, Any, Outcome]:
         tool = self._tools.get(request.params.name)
         if tool is None:
             raise _unknown("tool", request.params.name, self._tools)
         return tool.call(request, connection, self)
 
-    def _list_tools(self, request: RequestReceived, connection: ServerConnection) -> Members:
+    def _list_tools(self, request: RequestReceived, connection: Dispatch) -> Members:
         return self._tool_list.page(self._tools, request.params.cursor, request.revision)
 
-    def _list_resources(self, request: RequestReceived, connection: ServerConnection) -> Members:
+    def _list_resources(self, request: RequestReceived, connection: Dispatch) -> Members:
         return self._resource_list.page(self._resources, request.params.cursor, request.revision)
 
-    def _list_templates(self, request: RequestReceived, connection: ServerConnection) -> Members:
+    def _list_templates(self, request: RequestReceived, connection: Dispatch) -> Members:
         return self._template_list.page(self._templates, request.params.cursor, request.revision)
 
-    def _list_prompts(self, request: RequestReceived, connection: ServerConnection) -> Members:
+    def _list_prompts(self, request: RequestReceived, connection: Dispatch) -> Members:
         return self._prompt_list.page(self._prompts, request.params.cursor, request.revision)
 
     async def _read_resource(
-        self, request: RequestReceived, connection: ServerConnection
+        self, request: RequestReceived, connection: Dispatch
     ) -> ReadResourceResult:
         context = Context(self, connection, request)
         return await without_leaving(self.read_resource(request.params.uri, context))
@@ -672,21 +692,25 @@ class Server:
                 return feature, values
         raise RequestFailed(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
 
-    def _subscribe(self, request: RequestReceived, connection: ServerConnection) -> Members:
+    def _subscribe(self, request: RequestReceived, connection: Dispatch) -> Members:
         uri = request.params.uri
         self._find_resource(uri)
-        subscriptions = connection.protocol.require_session().subscriptions
+        session = connection.protocol.require_session()
+        subscriptions = session.subscriptions
         if len(subscriptions) >= self.limits.subscriptions and uri not in subscriptions:
             limit = self.limits.subscriptions
             raise RequestFailed(INVALID_PARAMS, f"no more than {limit} subscriptions are possible")
         subscriptions[uri] = None
+        session.changes += 1
         return ()
 
-    def _unsubscribe(self, request: RequestReceived, connection: ServerConnection) -> Members:
-        connection.protocol.require_session().subscriptions.pop(request.params.uri, None)
+    def _unsubscribe(self, request: RequestReceived, connection: Dispatch) -> Members:
+        session = connection.protocol.require_session()
+        session.subscriptions.pop(request.params.uri, None)
+        session.changes += 1
         return ()
 
-    async def _get_prompt(self, request: RequestReceived, connection: ServerConnection) -> Outcome:
+    async def _get_prompt(self, request: RequestReceived, connection: Dispatch) -> Outcome:
         prompt = self._prompts.get(request.params.name)
         if prompt is None:
             raise _unknown("prompt", request.params.name, self._prompts)
@@ -696,7 +720,7 @@ class Server:
         )
         return await without_leaving(getting)
 
-    async def _complete(self, request: RequestReceived, connection: ServerConnection) -> Outcome:
+    async def _complete(self, request: RequestReceived, connection: Dispatch) -> Outcome:
         return await without_leaving(self._completers.complete(request.params))
 
 

@@ -52,7 +52,7 @@ class Parameters:
     ) -> None:
         self.function = function
         self.description, descriptions = describe(function)
-        hints = _type_hints(function, frame)
+        hints = type_hints(function, frame)
         self.return_type: Any = hints.get("return", UNSET)
         self.context: str | None = None
         self._positional: list[str] = []
@@ -171,7 +171,7 @@ class Parameters:
             raise TypeError(f"`*{name}` of {self._name} cannot be an argument: give it a name")
         (self._keyword if kind is Kind.KEYWORD_ONLY else self._positional).append(name)
         annotation = hints.get(name, Any)
-        if _is_context(annotation, context_type):
+        if is_context(annotation, context_type):
             self.context = name
             return
         if name in ("ctx", "context") and parameter.annotation is Kind.empty:
@@ -252,7 +252,12 @@ class Parameters:
         return schema
 
 
-def _type_hints(function: Callable[..., Any], frame: types.FrameType | None) -> dict[str, Any]:
+def type_hints(function: Callable[..., Any], frame: types.FrameType | None) -> dict[str, Any]:
+    """Return the annotations of a function, those that are text included.
+
+    Raises:
+        TypeError: One of them names what cannot be found.
+    """
     target: Any = function
     if not isinstance(function, types.FunctionType | types.MethodType | partial):
         target = type(function).__call__
@@ -288,10 +293,11 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def _is_context(annotation: Any, context_type: type) -> bool:
+def is_context(annotation: Any, context_type: type) -> bool:
+    """Tell whether a parameter takes the context, by its annotation."""
     if isinstance(annotation, type):
         return issubclass(annotation, context_type)
-    return any(_is_context(part, context_type) for part in typing.get_args(annotation))
+    return any(is_context(part, context_type) for part in typing.get_args(annotation))
 
 
 def _takes_text(schema: dict[str, Any]) -> bool:
