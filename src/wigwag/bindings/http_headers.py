@@ -1,0 +1,458 @@
+"""The headers of Streamable HTTP: what they say, how values are written, whether they are true.
+
+A modern request says in headers what its body says, so that whatever stands between client and
+server can route it without reading bodies; a server therefore refuses a request whose headers tell
+another story than its body.
+Spec: basic/transports/streamable-http
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from binascii import Error as NotBase64
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from wigwag.bindings.mirrored_parameters import MCP_PARAM_PREFIX, MirroredParameter
+from wigwag.errors import LocalProtocolError
+
+__all__ = [
+    "LAST_EVENT_ID",
+    "MCP_METHOD",
+    "MCP_NAME",
+    "MCP_PARAM_PREFIX",
+    "MCP_PROTOCOL_VERSION",
+    "MCP_SESSION_ID",
+    "NAME_MEMBERS",
+    "HeaderFault",
+    "RequestHeaders",
+    "accepts",
+    "decode_header_value",
+    "encode_header_value",
+    "encode_scalar",
+    "is_json",
+    "parameter_headers",
+    "request_headers",
+]
+
+# As an ASGI server gives them.
+MCP_PROTOCOL_VERSION: Final = b"mcp-protocol-version"
+MCP_SESSION_ID: Final = b"mcp-session-id"
+MCP_METHOD: Final = b"mcp-method"
+MCP_NAME: Final = b"mcp-name"
+LAST_EVENT_ID: Final = b"last-event-id"
+
+NAME_MEMBERS: Final[Mapping[str, str]] = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+"""The methods that `Mcp-Name` is sent with, and the member of their params that it repeats."""
+
+_SENTINEL: Final = "=?base64?"
+_SENTINEL_END: Final = "?="
+_WRAPPED_BYTES: Final = len(_SENTINEL) + len(_SENTINEL_END)
+
+_MAX_INTEGER: Final = 2**53 - 1
+
+_is_plain_bytes: Final = re.compile(rb"[ -~]*").fullmatch
+
+# More lenient than JSON in one thing, leading zeros. The bounds keep arithmetic cheap.
+_is_number: Final = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
+
+
+# --- values
+
+
+def encode_header_value(value: str) -> str:
+    """Write a text so that it survives in a header: as it is, or else as marked Base64.
+
+    >>> encode_header_value("us-west1")
+    'us-west1'
+    >>> encode_header_value("Zürich")
+    '=?base64?WsO8cmljaA==?='
+
+    Raises:
+        LocalProtocolError: It has lone surrogates, which no encoding can carry.
+    """
+    if (
+        value.isascii()
+        and value.isprintable()
+        and value[:1] != " "
+        and value[-1:] != " "
+        and not (value.startswith(_SENTINEL) and value.endswith(_SENTINEL_END))
+    ):
+        return value
+    try:
+        encoded = b2a_base64(value.encode(), newline=False)
+    except UnicodeEncodeError:
+        raise LocalProtocolError(f"{_quoted(value)} has half a character (a surrogate)") from None
+    return f"{_SENTINEL}{encoded.decode()}{_SENTINEL_END}"
+
+
+def decode_header_value(raw: bytes) -> str:
+    """Read what `encode_header_value` wrote; the blanks around it must be gone already.
+
+    Raises:
+        ValueError: It has bytes that no header of MCP has, or it is marked as Base64 and is none.
+    """
+    if not _is_plain_bytes(raw):
+        raise ValueError("only printable ASCII may stand in it; encode anything else")
+    text = raw.decode("ascii")
+    if not _is_wrapped(text):
+        return text
+    payload = text[len(_SENTINEL) : -len(_SENTINEL_END)].encode()
+    try:
+        decoded = a2b_base64(payload)
+    except NotBase64:
+        raise ValueError("what it marks as Base64 is none") from None
+    # Lenient decoders skip what is no Base64 and ignore spare bits.
+    if b2a_base64(decoded, newline=False) != payload:
+        raise ValueError("what it marks as Base64 is none, or is written in an unusual way")
+    try:
+        return decoded.decode()
+    except UnicodeDecodeError:
+        raise ValueError("the text that it has in Base64 is not UTF-8") from None
+
+
+def encode_scalar(value: str | float | bool) -> str:  # noqa: FBT001 - it is the value
+    """Write an argument, as `encode_header_value` does a text.
+
+    Raises:
+        LocalProtocolError: It is an integer that not every program can keep, or a text with lone
+            surrogates.
+    """
+    if isinstance(value, str):
+        return encode_header_value(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        if not value.is_integer():
+            return repr(value)
+        value = int(value)
+    if abs(value) > _MAX_INTEGER:
+        raise LocalProtocolError("an integer in a header must be within ±(2**53 - 1)")
+    return str(int(value))
+
+
+# --- the headers of a client
+
+
+def request_headers(method: str, name: str | None, version: str) -> dict[str, str]:
+    """Return the headers that every POST of a modern client has.
+
+    Args:
+        method: The method of the request or notification.
+        name: The member of its params that `NAME_MEMBERS` tells, `None` if it tells none.
+        version: The revision, as in the `_meta` of the request.
+
+    Raises:
+        LocalProtocolError: The method or the version cannot stand in a header, or the name has
+            lone surrogates.
+    """
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
+    for header, value in headers.items():
+        if encode_header_value(value) != value:
+            raise LocalProtocolError(f"{header} cannot carry {_quoted(value)}")
+    if name is not None:
+        headers["Mcp-Name"] = encode_header_value(name)
+    return headers
+
+
+def parameter_headers(
+    mirrored: Iterable[MirroredParameter], arguments: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the headers that repeat arguments of a tool call.
+
+    Args:
+        mirrored: The parameters that the tool wants repeated.
+        arguments: As plain JSON values. What is absent, null or no scalar is not repeated.
+
+    Raises:
+        LocalProtocolError: A value cannot stand in a header, see `encode_scalar`.
+    """
+    headers = {}
+    for parameter in mirrored:
+        value = parameter.value_in(arguments)
+        # JSON has no infinity and no NaN: they are sent as null.
+        if _is_scalar(value) and not (isinstance(value, float) and not math.isfinite(value)):
+            try:
+                headers[parameter.header] = encode_scalar(value)
+            except LocalProtocolError as error:
+                message = f"{parameter.header} cannot carry {_path(parameter)}: {error}"
+                raise LocalProtocolError(message) from None
+    return headers
+
+
+# --- the headers of a request, seen by the server
+
+
+class HeaderFault(msgspec.Struct, frozen=True):
+    """Why the headers of a request do not fit its body; it is answered with 400 and -32020."""
+
+    reason: str
+    """One sentence, the message of the error."""
+
+    header: str
+    """The name of the header, for the error's data."""
+
+
+class RequestHeaders:
+    """The headers of one request.
+
+    Lines with the same name are joined by commas, as HTTP says; but no header of MCP may come
+    twice, and the checks refuse one that does.
+
+    Args:
+        headers: Pairs of name and value as ASGI has them, the names in lower case.
+    """
+
+    __slots__ = ("_repeated", "_values")
+
+    def __init__(self, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        self._values = dict(headers)
+        self._repeated: frozenset[bytes] = frozenset()
+        if len(self._values) != len(headers):
+            self._join(headers)
+
+    def get(self, name: bytes) -> bytes | None:
+        """Return a value without the blanks around it, `None` if there is no such header."""
+        value = self._values.get(name)
+        return None if value is None else value.strip(b" \t")
+
+    @property
+    def protocol_version(self) -> str | None:
+        """The revision it claims to follow."""
+        return self._text(MCP_PROTOCOL_VERSION)
+
+    @property
+    def session_id(self) -> str | None:
+        """The session of a legacy request."""
+        return self._text(MCP_SESSION_ID)
+
+    @property
+    def last_event_id(self) -> str | None:
+        """The last event that a client got of a stream it wants to go on with."""
+        return self._text(LAST_EVENT_ID)
+
+    def check_version(self, version: str) -> HeaderFault | None:
+        """Compare the revision with the one in `_meta`."""
+        if self._values.get(MCP_PROTOCOL_VERSION) == version.encode() and not self._repeated:
+            return None
+        return self._check_plainly(MCP_PROTOCOL_VERSION, "MCP-Protocol-Version", version)
+
+    def check_method(self, method: str, name: str | None) -> HeaderFault | None:
+        """Compare method and name with those in the body.
+
+        Args:
+            method: The method.
+            name: The member of its params that `NAME_MEMBERS` tells. `None` if it tells none or
+                the member is missing: then `Mcp-Name` is not looked at.
+        """
+        values = self._values
+        if not (values.get(MCP_METHOD) == method.encode() and not self._repeated):
+            fault = self._check_plainly(MCP_METHOD, "Mcp-Method", method)
+            if fault is not None:
+                return fault
+        if name is None or (
+            values.get(MCP_NAME) == name.encode()
+            and name.isascii()
+            and name.isprintable()
+            and not name.startswith(_SENTINEL)
+            and not self._repeated
+        ):
+            return None
+        return self._check_name(name)
+
+    def check_parameters(
+        self, mirrored: Iterable[MirroredParameter], arguments: Mapping[str, Any]
+    ) -> HeaderFault | None:
+        """Compare what headers repeat of the arguments of a tool call.
+
+        A value that is neither null nor a scalar breaks the tool's schema; its header is not
+        missed, so that the refusal of the arguments says what is wrong.
+        """
+        for parameter in mirrored:
+            fault = self._check_parameter(parameter, parameter.value_in(arguments))
+            if fault is not None:
+                return fault
+        return None
+
+    def _check_plainly(self, key: bytes, header: str, expected: str) -> HeaderFault | None:
+        """Compare a header whose value is never encoded."""
+        value = self.get(key)
+        if value is None or key in self._repeated:
+            return self._missing(key, header, _quoted(expected))
+        if value == expected.encode():
+            return None
+        return _mismatch(header, value.decode("latin-1"), expected)
+
+    def _check_name(self, name: str) -> HeaderFault | None:
+        raw = self.get(MCP_NAME)
+        if raw is None or MCP_NAME in self._repeated:
+            return self._missing(MCP_NAME, "Mcp-Name", _quoted(name))
+        try:
+            value = decode_header_value(raw)
+        except ValueError as error:
+            return _undecodable("Mcp-Name", error)
+        return None if value == name else _mismatch("Mcp-Name", value, name)
+
+    def _check_parameter(self, parameter: MirroredParameter, value: Any) -> HeaderFault | None:
+        header = parameter.header
+        raw = self.get(parameter.key)
+        if raw is None or parameter.key in self._repeated:
+            if raw is None and not _is_scalar(value):
+                return None
+            return self._missing(parameter.key, header, f"the argument {_path(parameter)}")
+        try:
+            text = decode_header_value(raw)
+        except ValueError as error:
+            return _undecodable(header, error)
+        if _is_same(text, value):
+            return None
+        # Arguments may be private; neither value is told.
+        body = f"the argument {_path(parameter)}, which is "
+        body += "absent or null" if value is None else "another value"
+        return HeaderFault(f"Header mismatch: {header} must repeat {body}", header)
+
+    def _missing(self, key: bytes, header: str, expected: str) -> HeaderFault:
+        fault = "came more than once" if key in self._repeated else "is missing"
+        return HeaderFault(f"Header mismatch: {header} {fault}; it must repeat {expected}", header)
+
+    def _text(self, name: bytes) -> str | None:
+        value = self.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    def _join(self, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        lines: dict[bytes, list[bytes]] = {}
+        for name, value in headers:
+            lines.setdefault(name, []).append(value)
+        self._repeated = frozenset(name for name, values in lines.items() if len(values) > 1)
+        for name in self._repeated:
+            self._values[name] = b", ".join(lines[name])
+
+
+# --- what the bodies are
+
+
+_COMMON_ACCEPTS: Final[dict[bytes | None, tuple[bool, bool]]] = {
+    None: (True, True),
+    b"*/*": (True, True),
+    b"application/json, text/event-stream": (True, True),
+    b"application/json,text/event-stream": (True, True),
+    b"text/event-stream, application/json": (True, True),
+    b"text/event-stream,application/json": (True, True),
+    b"application/json": (True, False),
+    b"text/event-stream": (False, True),
+}
+
+
+def accepts(value: bytes | None) -> tuple[bool, bool]:
+    """Tell whether a client takes JSON, and whether it takes an event stream.
+
+    Judged leniently: without the header it takes both.
+
+    >>> accepts(b"text/*;q=0.5, application/xml")
+    (False, True)
+
+    Args:
+        value: The value of its `Accept`.
+    """
+    common = _COMMON_ACCEPTS.get(value)
+    if common is not None or value is None:
+        return common or (True, True)
+    ranges: dict[bytes, bool] = {}
+    for part in value.lower().split(b","):
+        name, _, parameters = part.partition(b";")
+        if name.strip():
+            ranges[name.strip()] = not _is_refused(parameters)
+    if not ranges:
+        return True, True
+    return _takes(ranges, b"application", b"json"), _takes(ranges, b"text", b"event-stream")
+
+
+def is_json(content_type: bytes | None) -> bool:
+    """Tell whether a body is JSON by its `Content-Type`; taken for granted when that is absent.
+
+    >>> is_json(b"application/json; charset=utf-8"), is_json(b"text/plain")
+    (True, False)
+    """
+    if content_type is None or content_type == b"application/json":
+        return True
+    name = content_type.partition(b";")[0].strip().lower()
+    return (
+        not name
+        or name == b"application/json"
+        or (name.startswith(b"application/") and name.endswith(b"+json"))
+    )
+
+
+def _takes(ranges: dict[bytes, bool], kind: bytes, subtype: bytes) -> bool:
+    """Tell what the most specific range says of a media type."""
+    for name in (kind + b"/" + subtype, kind + b"/*", b"*/*", b"*"):
+        if name in ranges:
+            return ranges[name]
+    return False
+
+
+def _is_refused(parameters: bytes) -> bool:
+    """Tell whether there is a quality of zero among the parameters of a range."""
+    for parameter in parameters.split(b";"):
+        name, _, quality = parameter.partition(b"=")
+        if name.strip() == b"q" and quality.strip() and not quality.strip().strip(b"0."):
+            return True
+    return False
+
+
+# --- parts of the above
+
+
+def _is_wrapped(text: str) -> bool:
+    return (
+        len(text) >= _WRAPPED_BYTES and text.startswith(_SENTINEL) and text.endswith(_SENTINEL_END)
+    )
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float)  # a bool is an int
+
+
+def _is_same(text: str, value: Any) -> bool:
+    """Compare the text of a header with a value of the body, numbers by what they are worth."""
+    if isinstance(value, str):
+        return text == value
+    if isinstance(value, bool):
+        return text == ("true" if value else "false")
+    if not isinstance(value, int | float) or not _is_number(text):
+        return False
+    if isinstance(value, float) and not value.is_integer():
+        return float(text) == value
+    if text.lstrip("-").isdigit():
+        return int(text) == value
+    from decimal import Decimal  # noqa: PLC0415 - few write an integer so
+
+    return Decimal(text) == int(value)
+
+
+def _mismatch(header: str, found: str, expected: str) -> HeaderFault:
+    reason = f"Header mismatch: {header} is {_quoted(found)}, but the body has {_quoted(expected)}"
+    return HeaderFault(reason, header)
+
+
+def _undecodable(header: str, error: ValueError) -> HeaderFault:
+    return HeaderFault(f"Header mismatch: {header} cannot be read: {error}", header)
+
+
+def _path(parameter: MirroredParameter) -> str:
+    return _quoted(".".join(parameter.path))
+
+
+def _quoted(text: str) -> str:
+    return repr(text) if len(text) <= 200 else repr(text[:200]) + "…"
