@@ -35,6 +35,7 @@ class RequestReceived(Struct, eq=False):
         meta: Its `_meta`, if any.
         client_capabilities: What the client declared, on this request or in its handshake.
         client_info: What the client calls itself; nobody vouches for it.
+        served_by: For whoever serves the request; the protocol does not look at it.
     """
 
     id: RequestId
@@ -48,6 +49,7 @@ class RequestReceived(Struct, eq=False):
     client_info: Implementation | UnsetType
     last_progress: float = -inf
     reply_batch: Any = None
+    served_by: Any = None
 
 
 class RequestCancelled(Struct, eq=False, frozen=True):

@@ -72,12 +72,28 @@ class ReplyBatch:
         self.replies: list[bytes] = []
 
 
-class PeerProtocol(ABC):
-    """One end of a conversation; `ServerProtocol` and `ClientProtocol` are the two kinds."""
+class BothInFlight:
+    """The requests of either side that wait for an answer."""
+
+    __slots__ = ("incoming", "outgoing")
 
     def __init__(self) -> None:
-        self._incoming: dict[RequestId, RequestReceived] = {}
-        self._outgoing = InFlight()
+        self.incoming: dict[RequestId, RequestReceived] = {}
+        self.outgoing = InFlight()
+
+
+class PeerProtocol(ABC):
+    """One end of a conversation; `ServerProtocol` and `ClientProtocol` are the two kinds.
+
+    Args:
+        in_flight: The requests in flight, where several objects share them: over HTTP each message
+            that arrives has a channel of its own for what it leads to.
+    """
+
+    def __init__(self, in_flight: BothInFlight | None = None) -> None:
+        both = BothInFlight() if in_flight is None else in_flight
+        self._incoming = both.incoming
+        self._outgoing = both.outgoing
         self._to_send: list[bytes] = []
 
     # --- bytes in, bytes out

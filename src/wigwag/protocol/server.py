@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, Protocol, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -26,7 +26,7 @@ from wigwag.jsonrpc.codes import (
     PARSE_ERROR,
 )
 from wigwag.jsonrpc.inflight import OutgoingRequest
-from wigwag.jsonrpc.messages import Notification, Request
+from wigwag.jsonrpc.messages import InvalidMessage, Notification, Request
 from wigwag.protocol.events import (
     Event,
     MessageIgnored,
@@ -47,20 +47,24 @@ from wigwag.protocol.params import (
     is_modern,
     read_broken_meta,
 )
-from wigwag.protocol.peer import PeerProtocol, ReplyBatch
+from wigwag.protocol.peer import BothInFlight, PeerProtocol, ReplyBatch
 from wigwag.protocol.subscriptions import Change, covers, honored, is_declared, is_within
 from wigwag.schema import (
+    HEADER_MISMATCH,
     INITIALIZE,
     LEGACY_REVISIONS,
     LOGGING_SET_LEVEL,
     METHODS,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     MODERN_REVISIONS,
     NOTIFICATIONS_CANCELLED,
     NOTIFICATIONS_INITIALIZED,
     NOTIFICATIONS_MESSAGE,
     NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED,
     PING,
+    PROMPTS_GET,
     RESOURCE_NOT_FOUND,
+    RESOURCES_READ,
     RESULT_COMPLETE,
     REVISIONS,
     SERVER_DISCOVER,
@@ -154,6 +158,8 @@ class ServerDescription:
             identity,
         )
         self._identity = msgspec.json.decode(identity)
+        self.mirrored: dict[str, Any] = {}
+        """For each tool with arguments that are mirrored in headers, which ones those are."""
         self.changed()
 
     def changed(self) -> None:
@@ -221,27 +227,85 @@ class Session(Struct):
     """What a handshake has settled. Spec: 2025-11-25 basic/lifecycle."""
 
     revision: str
-    client_info: Implementation
+    client_info: Implementation | UnsetType
     client_capabilities: ClientCapabilities
     is_initialized: bool = False
     log_level: LoggingLevel = "debug"
     subscriptions: dict[str, None] = {}
     """The URIs of the resources whose changes the client wants to hear of."""
+    is_assumed: bool = False
+    """Whether there was no handshake, as the server keeps no sessions."""
+    changes: int = 0
+    """Grows whenever something of it changes, so that whoever keeps it knows."""
+
+
+class HeaderMismatch(Protocol):
+    """What is wrong with the headers that a message came with."""
+
+    @property
+    def reason(self) -> str:
+        """One sentence."""
+        ...
+
+    @property
+    def header(self) -> str:
+        """Which header it is about."""
+        ...
+
+
+class StatedHeaders(Protocol):
+    """What the headers of an HTTP request say about the message in its body.
+
+    Spec: basic/transports/streamable-http#request-headers
+    """
+
+    def are_those_of(self, version: str, method: str, name: str) -> bool:
+        """Tell whether they agree with version, method and name of a request."""
+        ...
+
+    def check_version(self, version: str | None) -> HeaderMismatch | None:
+        """Compare with the version in `_meta`; with `None` see only whether one is stated."""
+        ...
+
+    def check_method(self, method: str, name: str | None) -> HeaderMismatch | None:
+        """Compare with the method, and the name where the method has one."""
+        ...
+
+    def check_parameters(self, mirrored: Any, arguments: Any) -> HeaderMismatch | None:
+        """Compare with the arguments of a tool that are mirrored in headers."""
+        ...
 
 
 class ServerProtocol(PeerProtocol):
     """The server's end of one conversation.
 
+    Over HTTP there is one of these for each message that arrives: what it leads to travels on the
+    answer to it. Those of a session share its record and its requests in flight.
+
     Args:
         description: What the server says about itself.
+        session: The session it belongs to, where that began elsewhere.
+        in_flight: The requests in flight of that session.
+        headers: What the headers that a message came with say about it.
     """
 
-    def __init__(self, description: ServerDescription) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        description: ServerDescription,
+        *,
+        session: Session | None = None,
+        in_flight: BothInFlight | None = None,
+        headers: StatedHeaders | None = None,
+    ) -> None:
+        super().__init__(in_flight)
         self._description = description
-        self.session: Session | None = None
+        self._headers = headers
+        self.session = session
         """The session, once `initialize` has been answered."""
-        self._streams: dict[RequestReceived, SubscriptionFilter] = {}
+        self.unserved: int | None = None
+        """Code of the error of a message that was not served at all: for what its form, its
+        `_meta` or its headers say, or for what the client did not declare."""
+        self._streams: dict[RequestReceived, SubscriptionFilter] | None = None
 
     def receive_message(self, data: bytes, *, now: float) -> Sequence[Event]:
         """Take the bytes of one message and return what it means, in order.
@@ -273,12 +337,27 @@ class ServerProtocol(PeerProtocol):
             or capabilities is UNSET
             or call.id in self._incoming
             or TOOLS_CALL not in self._description.offered.get(version, ())
+            or (modern and self._headers is not None and not self._agree(call, version))
         ):
             return self._judge(call, data, call.params, meta, None, None)
         request = self._incoming[call.id] = RequestReceived(
             call.id, TOOLS_CALL, call.params, data, version, modern, meta, capabilities, info
         )
         return (request,)
+
+    def _agree(self, call: Call, version: str) -> bool:
+        """Tell whether the headers of a tool call agree with it, as far as can be told at once."""
+        name = call.params.name
+        assert self._headers is not None
+        return (
+            self._headers.are_those_of(version, TOOLS_CALL, name)
+            and name not in self._description.mirrored
+        )
+
+    @property
+    def is_listened_to(self) -> bool:
+        """Whether a subscription is open."""
+        return bool(self._streams)
 
     # --- answers and notifications
 
@@ -325,6 +404,8 @@ class ServerProtocol(PeerProtocol):
                 code = INVALID_PARAMS
             elif code == URL_ELICITATION_REQUIRED:
                 code, data = INTERNAL_ERROR, UNSET
+            elif code == MISSING_REQUIRED_CLIENT_CAPABILITY:
+                self.unserved = code
         super().send_error(request, code, message, data)
 
     def send_log(
@@ -362,7 +443,7 @@ class ServerProtocol(PeerProtocol):
         session = self.session
         if session is not None and session.is_initialized and self._concerns(session, change):
             self._notify(change.method, _params_of(change), session.revision)
-        for request, wanted in self._streams.items():
+        for request, wanted in (self._streams or {}).items():
             if covers(wanted, change):
                 meta = {SUBSCRIPTION_ID_KEY: request.id}
                 self._notify(change.method, _params_of(change, meta), request.revision)
@@ -376,13 +457,15 @@ class ServerProtocol(PeerProtocol):
 
     def end_subscriptions(self) -> None:
         """Tell listening clients that nothing more will be reported; part of an orderly end."""
-        for request in list(self._streams):
-            # One page of the specification wants the cancellation, another the result.
-            ended = CancelledNotificationParams(request_id=request.id, reason="the server ends")
-            self._notify(NOTIFICATIONS_CANCELLED, ended, request.revision)
+        streams, self._streams = self._streams or {}, None
+        for request in streams:
+            if self._headers is None:
+                # One page of the specification wants the cancellation, another the result; over
+                # HTTP there is no doubt.
+                ended = CancelledNotificationParams(request_id=request.id, reason="the server ends")
+                self._notify(NOTIFICATIONS_CANCELLED, ended, request.revision)
             meta = {SUBSCRIPTION_ID_KEY: request.id}
             self.send_result(request, SubscriptionsListenResult(meta=meta))
-        self._streams.clear()
 
     def send_notification(self, method: str, params: Struct | None = None) -> None:
         """Send a notification to the client of the session.
@@ -497,15 +580,13 @@ class ServerProtocol(PeerProtocol):
         fault: ParamsRefused | None,
     ) -> Sequence[Event]:
         version, capabilities = meta.protocol_version, meta.client_capabilities
-        if version is UNSET or capabilities is UNSET:
-            return self._refuse(message, INVALID_PARAMS, _missing_meta(meta))
-        description = self._description
-        if version not in description.modern:
-            return self._refuse_version(message, version)
-        if not description.offers(message.method, version):
-            return self._refuse_method(message, version)
-        if fault is not None:
-            return self._refuse(message, fault.code, fault.reason)
+        refusal = self._check_version(message, meta)
+        if refusal is None:
+            refusal = self._check_modern(message, params, str(version), fault)
+        if refusal is not None:
+            return refusal
+        assert version is not UNSET
+        assert capabilities is not UNSET
         request = RequestReceived(
             message.id,
             message.method,
@@ -526,9 +607,46 @@ class ServerProtocol(PeerProtocol):
             return (request,)
         return ()
 
+    def _check_version(
+        self, message: Request | Call, meta: RequestMetaObject
+    ) -> Sequence[Event] | None:
+        """Refuse a request that does not say plainly in which revision it is asked."""
+        version = meta.protocol_version
+        if self._headers is not None:
+            mismatch = self._headers.check_version(None if version is UNSET else version)
+            if mismatch is not None:
+                return self._refuse_headers(message, mismatch)
+        if version is UNSET or meta.client_capabilities is UNSET:
+            return self._refuse(message, INVALID_PARAMS, _missing_meta(meta))
+        if version not in self._description.modern:
+            return self._refuse_version(message, version)
+        return None
+
+    def _check_modern(
+        self, message: Request | Call, params: Any, version: str, fault: ParamsRefused | None
+    ) -> Sequence[Event] | None:
+        """Refuse a request whose headers, method or params are not in order."""
+        headers, method = self._headers, message.method
+        mismatch: HeaderMismatch | None = None
+        if headers is not None:
+            mismatch = headers.check_method(method, named_by(method, params))
+            if mismatch is not None:
+                return self._refuse_headers(message, mismatch)
+        if not self._description.offers(method, version):
+            return self._refuse_method(message, version)
+        if fault is not None:
+            return self._refuse_params(message, fault)
+        if headers is not None and method == TOOLS_CALL:
+            mirrored = self._description.mirrored.get(params.name)
+            if mirrored is not None:
+                mismatch = headers.check_parameters(mirrored, params.arguments)
+        return None if mismatch is None else self._refuse_headers(message, mismatch)
+
     def _listen(self, request: RequestReceived) -> None:
         """Open a stream: the acknowledgement comes first, the result when it ends."""
         agreed = honored(request.params.notifications, self._description.capabilities)
+        if self._streams is None:
+            self._streams = {}
         self._streams[request] = agreed
         params = SubscriptionsAcknowledgedNotificationParams(
             notifications=agreed, meta={SUBSCRIPTION_ID_KEY: request.id}
@@ -538,7 +656,7 @@ class ServerProtocol(PeerProtocol):
     def _receive_cancelled(self, params: CancelledNotificationParams) -> Sequence[Event]:
         events = super()._receive_cancelled(params)
         for event in events:
-            if type(event) is RequestCancelled:
+            if type(event) is RequestCancelled and self._streams is not None:
                 self._streams.pop(event.request, None)
         return events
 
@@ -567,7 +685,7 @@ class ServerProtocol(PeerProtocol):
         if not self._description.offers(method, session.revision):
             return self._refuse_method(message, session.revision)
         if fault is not None:
-            return self._refuse(message, fault.code, fault.reason)
+            return self._refuse_params(message, fault)
         request = RequestReceived(
             message.id,
             method,
@@ -587,6 +705,7 @@ class ServerProtocol(PeerProtocol):
             return (request,)
         if method == LOGGING_SET_LEVEL:
             session.log_level = params.level
+            session.changes += 1
         self.send_result(request, ())
         return ()
 
@@ -599,7 +718,7 @@ class ServerProtocol(PeerProtocol):
     ) -> Sequence[Event]:
         if fault is not None:
             return self._refuse(message, fault.code, fault.reason)
-        if batch is not None or self.session is not None:
+        if batch is not None or not (self.session is None or self.session.is_assumed):
             why = "cannot be part of an array" if batch is not None else "was answered already"
             return self._refuse(message, INVALID_REQUEST, f"Invalid Request: `initialize` {why}")
         assert params is not None
@@ -620,6 +739,25 @@ class ServerProtocol(PeerProtocol):
         return ()
 
     # --- refusals
+
+    def _refuse(
+        self, message: Request | Call, code: int, reason: str, data: Any = UNSET
+    ) -> Sequence[Event]:
+        self.unserved = code
+        return super()._refuse(message, code, reason, data)
+
+    def _refuse_params(self, message: Request | Call, fault: ParamsRefused) -> Sequence[Event]:
+        """Refuse a request that is in order but for what its method takes."""
+        return super()._refuse(message, fault.code, fault.reason)
+
+    def _refuse_headers(self, message: Request | Call, mismatch: HeaderMismatch) -> Sequence[Event]:
+        data = {"header": mismatch.header}
+        return self._refuse(message, HEADER_MISMATCH, mismatch.reason, data)
+
+    def receive_invalid(self, message: InvalidMessage) -> Sequence[Event]:
+        """Take something that is no message: it is answered, and the conversation goes on."""
+        self.unserved = message.code
+        return super().receive_invalid(message)
 
     def _refuse_version(self, message: Request | Call, requested: str) -> Sequence[Event]:
         supported = list(self._description.modern)
@@ -682,10 +820,20 @@ class ServerProtocol(PeerProtocol):
                 if session is None:
                     return (MessageIgnored("`notifications/initialized` before `initialize`"),)
                 session.is_initialized = True
+                session.changes += 1
         return events
 
     def _session_revision(self) -> str | None:
         return None if self.session is None else self.session.revision
+
+
+def named_by(method: str, params: Any) -> str | None:
+    """Return what a request is about, where its method has such a thing: a name or a URI."""
+    if method in (TOOLS_CALL, PROMPTS_GET):
+        return getattr(params, "name", None)
+    if method == RESOURCES_READ:
+        return getattr(params, "uri", None)
+    return None
 
 
 def _params_of(change: Change, meta: dict[str, Any] | UnsetType = UNSET) -> Struct | None:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw
 from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.events import RequestReceived
-from wigwag.runtime.server_connection import ServerConnection
+from wigwag.runtime.dispatch import Dispatch
 from wigwag.schema import ClientCapabilities, Implementation, LoggingLevel, ReadResourceResult
 
 _LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
@@ -50,9 +50,7 @@ class Context:
     serve in `async def` handlers and in plain ones, which run in threads.
     """
 
-    def __init__(
-        self, services: Services, connection: ServerConnection, request: RequestReceived
-    ) -> None:
+    def __init__(self, services: Services, connection: Dispatch, request: RequestReceived) -> None:
         self._services = services
         self._request = request
         self._connection = connection

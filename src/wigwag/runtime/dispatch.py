@@ -1,0 +1,260 @@
+"""Runs the handlers of one conversation and hands their answers to the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from types import CoroutineType
+from typing import Any
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from wigwag.errors import (
+    ConnectionClosed,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RequestFailed,
+    RequestTimedOut,
+)
+from wigwag.jsonrpc.codes import INTERNAL_ERROR
+from wigwag.jsonrpc.inflight import OutgoingRequest
+from wigwag.protocol.events import (
+    AnswerInvalid,
+    ErrorReceived,
+    Event,
+    MessageIgnored,
+    NotificationReceived,
+    RequestCancelled,
+    RequestReceived,
+    ResponseReceived,
+)
+from wigwag.protocol.peer import decode_error_data
+from wigwag.protocol.server import Members, ServerProtocol
+from wigwag.runtime.failures import describe_failure
+from wigwag.runtime.wire_log import WireLog
+from wigwag.schema import LoggingLevel
+
+_logger = logging.getLogger("wigwag.server")
+
+Outcome = Struct | Members
+Handler = Callable[[RequestReceived, "Dispatch"], Outcome | Coroutine[Any, Any, Outcome]]
+
+# An eager task runs up to its first suspension at once, and most handlers are done then.
+_start_task: Callable[..., Any] = asyncio.Task
+if sys.version_info >= (3, 12):
+    _start_task = partial(asyncio.Task, eager_start=True)
+
+
+class Dispatch(ABC):
+    """Serves the requests of one protocol object, wherever its messages come from and go to.
+
+    Args:
+        protocol: The server's end of the conversation.
+        handlers: For each method what answers a request: with a result, with the members of one,
+            encoded, or with a coroutine that returns either. What it raises becomes the error
+            response.
+        loop: The event loop that everything happens on.
+        wire: Where messages are shown, if anybody wants to see them.
+    """
+
+    http: Any = None
+    """What is known of the HTTP request that the messages came by, if they came by one."""
+
+    def __init__(
+        self,
+        protocol: ServerProtocol,
+        handlers: Mapping[str, Handler],
+        loop: asyncio.AbstractEventLoop,
+        wire: WireLog | None,
+    ) -> None:
+        self.protocol = protocol
+        self._handlers = handlers
+        self._loop = loop
+        self._wire = wire
+        self._tasks: dict[RequestReceived, asyncio.Task[Outcome]] = {}
+        self._is_flush_due = False
+
+    # --- for handlers
+
+    def send_progress(
+        self,
+        request: RequestReceived,
+        progress: float,
+        total: float | UnsetType = UNSET,
+        message: str | UnsetType = UNSET,
+    ) -> None:
+        """Report how far a request has come, if the client asked to be told."""
+        self.protocol.send_progress(request, progress, total, message)
+        self._flush_soon()
+
+    def send_log(
+        self,
+        request: RequestReceived,
+        level: LoggingLevel,
+        data: Any,
+        logger: str | UnsetType = UNSET,
+    ) -> None:
+        """Send a log message about a request, if the client wants to hear it."""
+        if self.protocol.send_log(request, level, data, logger):
+            self._flush_soon()
+
+    async def ask(self, method: str, params: Struct | None, *, timeout: float | None) -> Raw:  # noqa: ASYNC109
+        """Ask the client of a legacy session for something, and wait for its answer.
+
+        Returns:
+            The result, undecoded.
+
+        Raises:
+            LocalProtocolError: It cannot be asked this; nothing was sent.
+            RequestFailed: It answered with an error.
+            RequestTimedOut: It did not answer in time; it was told to stop.
+            ConnectionClosed: It has gone.
+        """
+        future: asyncio.Future[Raw] = self._loop.create_future()
+        asked = self.protocol.send_request(method, params, now=self._loop.time())
+        asked.token = future
+        self._flush_soon()
+        try:
+            async with asyncio.timeout(timeout):
+                return await future
+        except TimeoutError:
+            self.protocol.forget(asked, "timed out")
+            self._flush_soon()
+            waited = self._loop.time() - asked.sent_at
+            why = f"{timeout:g} s without an answer"
+            raise RequestTimedOut(method, waited, why) from None
+        except asyncio.CancelledError:
+            self.protocol.forget(asked, "the request it was asked for is no longer wanted")
+            self._flush_soon()
+            raise
+
+    # --- what arrives
+
+    def _receive(self, data: bytes) -> None:
+        """Take one message and begin to serve what it asks for."""
+        if self._wire is not None:
+            self._wire.received(data)
+        for event in self.protocol.receive_message(data, now=0.0):
+            if type(event) is RequestReceived:
+                self._serve(event)
+            else:
+                self._note(event)
+
+    def _serve(self, request: RequestReceived) -> None:
+        try:
+            outcome = self._handlers[request.method](request, self)
+        except Exception as error:  # noqa: BLE001 - every request is answered
+            self._fail(request, error)
+            return
+        if type(outcome) is not CoroutineType:
+            self._succeed(request, outcome)  # type: ignore[arg-type]
+            return
+        task: asyncio.Task[Outcome] = _start_task(outcome, loop=self._loop)
+        if task.done():  # and so, nearly always, its result is at hand
+            try:
+                self.protocol.send_result(request, task.result())
+            except BaseException:  # noqa: BLE001 - sorted out there
+                self._finish(request, task)
+        else:
+            request.served_by = self
+            self._tasks[request] = task
+            task.add_done_callback(partial(self._finish_later, request))
+
+    def _finish_later(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
+        self._tasks.pop(request, None)
+        self._finish(request, task)
+        self._flush_soon()
+
+    def _finish(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
+        try:
+            result = task.result()
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - all are answered
+            # Nothing is said about what the client cancelled; the protocol sees to that. But a
+            # handler may also be cancelled from within.
+            self._fail(request, error)
+        else:
+            self._succeed(request, result)
+
+    def _succeed(self, request: RequestReceived, result: Outcome) -> None:
+        try:
+            self.protocol.send_result(request, result)
+        except LocalProtocolError as error:
+            self.protocol.send_error(request, INTERNAL_ERROR, f"Internal error: {error}")
+            _logger.error("the result of %s cannot be sent: %s", request.method, error)  # noqa: TRY400
+
+    def _fail(self, request: RequestReceived, error: BaseException) -> None:
+        if not self.protocol.is_in_flight(request):
+            return
+        code, message, data = describe_failure(error, request.method)
+        try:
+            self.protocol.send_error(request, code, message, data)
+        except LocalProtocolError as fault:
+            self.protocol.send_error(request, code, message)
+            _logger.error("the data of an error cannot be sent: %s", fault)  # noqa: TRY400
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case RequestCancelled(request=request):
+                if request.served_by is not None:  # in a session it may be another one than this
+                    request.served_by.cancel(request)
+            case NotificationReceived():
+                self._note_notification(event)
+            case ResponseReceived(request=asked):
+                settle(asked, event.result)
+            case ErrorReceived(request=asked, error=error):
+                data = decode_error_data(error.data)
+                settle(asked, RequestFailed(error.code, error.message, data))
+            case AnswerInvalid(request=asked):
+                settle(asked, RemoteProtocolError(event.reason))
+            case MessageIgnored():
+                _logger.debug("ignored: %s", event.reason)
+
+    def _note_notification(self, event: NotificationReceived) -> None:  # noqa: B027 - most have none
+        """Take a notification that has no meaning to the protocol itself."""
+
+    def cancel(self, request: RequestReceived) -> None:
+        """Stop the handler of a request that the client does not want an answer to any more."""
+        task = self._tasks.get(request)
+        if task is not None:
+            task.cancel()
+
+    # --- what is sent
+
+    def _flush_soon(self) -> None:
+        """Send once a turn of the event loop, however much is to be sent in it."""
+        if not self._is_flush_due:
+            self._is_flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _messages_to_send(self) -> list[bytes]:
+        self._is_flush_due = False
+        messages = self.protocol.messages_to_send()
+        if self._wire is not None:
+            for message in messages:
+                self._wire.sent(message)
+        return messages
+
+    @abstractmethod
+    def _flush(self) -> None:
+        """Send what the protocol wants to have sent."""
+
+
+def settle(asked: OutgoingRequest, answer: Raw | Exception) -> None:
+    """Hand the answer to a request of ours to whoever waits for it."""
+    future = asked.token
+    if future is None or future.done():
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
+
+
+def fail_all(protocol: ServerProtocol, reason: str) -> None:
+    """Let everybody fail who waits for an answer of a client that has gone."""
+    for asked in protocol.fail_all():
+        settle(asked, ConnectionClosed(reason))
