@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.errors import RequestFailed, TransportError
+from wigwag.jsonrpc.codec import encode_value
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import Members, ServerDescription, ServerProtocol
@@ -268,8 +269,8 @@ class Server:
 
         Raises:
             TypeError: A parameter of the function cannot be an argument.
-            ValueError: There is a tool of that name already, the name is not allowed, or the
-                input schema is no schema of an object.
+            ValueError: There is a tool of that name already, the name is not allowed, the input
+                schema is no schema of an object, or an `x-mcp-header` in it breaks a rule.
 
         Spec: server/tools#tool
         """
@@ -296,8 +297,11 @@ class Server:
                 meta=meta or UNSET,
             )
             _check_tool_name(definition.name)
+            mirrored = _mirrored_in(definition)
             runner = Function(parameters, self._threads if thread else None, timeout)
             _add(self._tools, definition.name, ToolFeature(definition, runner, output), "tool")
+            if mirrored:
+                self._description.mirrored[definition.name] = mirrored
             self.tools_changed()
             return function
 
@@ -479,6 +483,7 @@ class Server:
             KeyError: There is no such tool.
         """
         del self._tools[name]
+        self._description.mirrored.pop(name, None)
         self.tools_changed()
 
     def remove_resource(self, uri: str) -> None:
@@ -739,6 +744,22 @@ def _check_tool_name(name: str) -> None:
             f"the tool name {name!r} is not allowed: 1 to {MAX_TOOL_NAME_CHARACTERS} ASCII "
             "letters, digits, `_`, `-` and `.`"
         )
+
+
+def _mirrored_in(tool: Tool) -> Sequence[Any]:
+    """Return which arguments of a tool are repeated in headers over HTTP, if any.
+
+    Raises:
+        ValueError: It says so in a way that clients would refuse. Spec: server/tools#x-mcp-header
+    """
+    if b'"x-mcp-header"' not in encode_value(tool.input_schema):
+        return ()
+    from wigwag.bindings.mirrored_parameters import mirrored_parameters  # noqa: PLC0415 - as rare
+
+    try:
+        return mirrored_parameters(tool.input_schema)
+    except ValueError as error:
+        raise ValueError(f"the tool {tool.name!r}: {error}") from None
 
 
 def _add(features: dict[str, Any], key: str, feature: Any, kind: str) -> None:

@@ -2,8 +2,9 @@
 
 import asyncio
 import functools
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import pytest
 
 from wigwag import Context, Limits, Server
@@ -252,3 +253,33 @@ def test_a_fault_in_a_function_is_named_where_it_is_registered(server: Server) -
     with pytest.raises(TypeError, match=r"parameter `values` of .*takes_a_set"):
         server.tool(takes_a_set)
     assert names(server) == []
+
+
+# --- arguments that are repeated in headers
+
+
+def region(name: str) -> Any:
+    return Annotated[str, msgspec.Meta(extra_json_schema={"x-mcp-header": name})]
+
+
+def test_arguments_that_headers_repeat_are_known_by_tool(server: Server) -> None:
+    def find(region: region("Region"), limit: int = 5) -> str:  # type: ignore[valid-type]
+        return region
+
+    server.tool(find)
+    server.tool(hello)
+    (parameter,) = server._description.mirrored["find"]
+    assert (parameter.header, parameter.path) == ("Mcp-Param-Region", ("region",))
+    assert list(server._description.mirrored) == ["find"]
+    server.remove_tool("find")
+    assert server._description.mirrored == {}
+
+
+def test_a_tool_that_clients_would_refuse_for_its_header_is_refused(server: Server) -> None:
+    def find(region: region("The region")) -> str:  # type: ignore[valid-type]
+        return region
+
+    with pytest.raises(ValueError, match=r"^the tool 'find': x-mcp-header of 'region': 'The reg"):
+        server.tool(find)
+    assert names(server) == []
+    assert server._description.mirrored == {}
