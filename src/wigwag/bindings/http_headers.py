@@ -62,6 +62,8 @@ _WRAPPED_BYTES: Final = len(_SENTINEL) + len(_SENTINEL_END)
 
 _MAX_INTEGER: Final = 2**53 - 1
 
+_NO_NAMES: Final[frozenset[bytes]] = frozenset()
+
 _is_plain_bytes: Final = re.compile(rb"[ -~]*").fullmatch
 
 # More lenient than JSON in one thing, leading zeros. The bounds keep arithmetic cheap.
@@ -218,7 +220,7 @@ class RequestHeaders:
 
     def __init__(self, headers: Sequence[tuple[bytes, bytes]]) -> None:
         self._values = dict(headers)
-        self._repeated: frozenset[bytes] = frozenset()
+        self._repeated = _NO_NAMES
         if len(self._values) != len(headers):
             self._join(headers)
 

@@ -29,6 +29,9 @@ _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 _MAX_REMEMBERED: Final = 256
 _MAX_REMEMBERED_BYTES: Final = 512
 
+# How much of a refused value a log gets to see.
+_MAX_TOLD: Final = 200
+
 
 class HostRefusal(msgspec.Struct, frozen=True):
     """Why a request is not answered; its status is 403."""
@@ -71,9 +74,11 @@ class _Origin(NamedTuple):
 
         Whether that was by https is not known behind a proxy.
         """
-        return self.name == host.name and (
-            self.port == host.port
-            or (host.port is None and self.port == _DEFAULT_PORTS.get(self.scheme))
+        default = _DEFAULT_PORTS.get(self.scheme)
+        return (
+            default is not None
+            and self.name == host.name
+            and (self.port == host.port or (host.port is None and self.port == default))
         )
 
 
@@ -149,7 +154,7 @@ class HostRules:
             if not self._listed_hosts:
                 hosts += " (set allowed_hosts to the names that this server has)"
         else:
-            hosts = f"Host {', '.join(names) or '(none)'}"
+            hosts = f"Host {', '.join(names)}" if names else "no Host"
         if self._any_origin:
             return f"accepts {hosts}, and any Origin"
         pages = ["the same host", *self._own_names, *self._listed_origins]
@@ -160,10 +165,10 @@ class HostRules:
         if not self.any_host and not (
             addressed is not None and any(entry.admits(addressed) for entry in self._hosts)
         ):
-            return _refused("Host", host, "allowed_hosts")
+            return _refused_host(host)
         if origin is None or self._any_origin or self._is_allowed(origin, addressed):
             return None
-        return _refused("Origin", origin, "allowed_origins")
+        return _refused_origin(origin)
 
     def _is_allowed(self, value: bytes, addressed: _Host | None) -> bool:
         if value == b"null":
@@ -238,14 +243,21 @@ def _listed_origin(entry: str) -> _Origin:
     return origin
 
 
-def _refused(header: str, value: bytes | None, setting: str) -> HostRefusal:
+def _refused_host(value: bytes | None) -> HostRefusal:
     if value is None:
-        return HostRefusal(f"refused a request without {header}; {setting} is set", header)
-    text = value[:200].decode("latin-1")
-    meant = (
-        "this server does not answer to that name"
-        if header == "Host"
-        else "web pages of that origin may not use this server"
-    )
-    reason = f"refused {header} {text!r}: {meant}; if it should, add {text!r} to {setting}"
-    return HostRefusal(reason, header)
+        reason = "refused a request without Host: this server answers to certain names only"
+        return HostRefusal(reason, "Host")
+    text = value[:_MAX_TOLD].decode("latin-1")
+    host = _read_host(text)
+    reason = f"refused Host {text!r}: this server does not answer to that name"
+    if host is not None:
+        reason += f"; if it should, add {host.name!r} to allowed_hosts"
+    return HostRefusal(reason, "Host")
+
+
+def _refused_origin(value: bytes) -> HostRefusal:
+    text = value[:_MAX_TOLD].decode("latin-1")
+    reason = f"refused Origin {text!r}: web pages of that origin may not use this server"
+    if text == "null" or _read_origin(text) is not None:
+        reason += f"; if they may, add {text!r} to allowed_origins"
+    return HostRefusal(reason, "Origin")
