@@ -3,7 +3,7 @@
 # the Python of .venv.
 
 .DEFAULT_GOAL := check
-.PHONY: demo test test-newest check lint types imports format bench interop clean
+.PHONY: demo test test-newest check lint types imports format bench conformance interop clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
@@ -63,14 +63,18 @@ bench: $(BENCH_DEV)
 	.venv-bench/bin/python -m compileall -q src benchmarks
 	.venv-bench/bin/python benchmarks/run.py $(ARGS)
 
+# The official suite, against a server and a client made for it.
+conformance: $(DEV)
+	$(BIN)/python conformance/run.py $(ARGS)
+
 interop: $(DEV)
 	$(BIN)/python tests/interop/setup.py
 	$(BIN)/python -m pytest -q tests/interop $(ARGS)
 
 clean:
-	rm -rf .venv .venv-* .interop .coverage .coverage.* build dist
+	rm -rf .venv .venv-* .conformance .interop .coverage .coverage.* build dist
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests examples benchmarks tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests examples benchmarks conformance tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Wigwag needs Python 3.11 or later") if sys.version_info < (3, 11) else None'

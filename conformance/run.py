@@ -1,0 +1,269 @@
+"""Runs the official conformance suite against `server.py` and `client.py`, and counts strictly.
+
+    python conformance/run.py [server|client] [--revision REVISION] [--scenario NAME] [--verbose]
+
+Exits with 1 if anything that is planned did not run, or did not pass without a warning. What the
+suite and the programs have written stays in `.conformance/results`.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+# A program finds modules beside itself, and these are named from the checkout on.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from conformance import plan
+from conformance.counting import Result, client_problem, count, judge, read_checks
+from conformance.setup import ROOT, SUITE, TARGET, SetupFailed, find_node, install
+
+RESULTS: Final = TARGET / "results"
+SCENARIO_SECONDS: Final = 30.0
+START_SECONDS: Final = 15.0
+STOP_SECONDS: Final = 5.0
+CLIENTS_IN_FLIGHT: Final = 2
+
+
+class Leg(NamedTuple):
+    """One side in one revision, and what became of its scenarios."""
+
+    side: str
+    revision: str
+    results: list[Result]
+    seconds: float
+
+
+class Suite:
+    """The suite as it is installed here."""
+
+    def __init__(self) -> None:
+        self._node = find_node()
+
+    def run(self, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
+        """Run one command of the suite to its end, or until it has taken too long.
+
+        Paths among the arguments are relative: the suite splits commands at spaces.
+        """
+        command = [self._node, "--no-warnings", str(SUITE.relative_to(ROOT)), *arguments]
+        # A group of its own, as it starts programs that must end with it.
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            output += f"\nstopped after {seconds:g} s"
+        return subprocess.CompletedProcess(command, process.returncode, output)
+
+    def names(self, side: str, revision: str) -> set[str]:
+        """Return the scenarios that the suite has for one side in a revision."""
+        listed = self.run("list", f"--{side}", "--spec-version", revision, seconds=SCENARIO_SECONDS)
+        lines = (line.strip() for line in listed.stdout.splitlines())
+        return {line.split()[1] for line in lines if line.startswith("- ")}
+
+
+def is_ours(scenario: str) -> bool:
+    """Tell whether a scenario is about something that we claim."""
+    return not scenario.startswith(plan.NOT_OURS)
+
+
+@contextmanager
+def serving(log: Path) -> Iterator[str]:
+    """Run the server to be tested; yields its URL.
+
+    Raises:
+        RuntimeError: It did not start, or did not end as it should.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "conformance/server.py", str(port)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        _wait_listening(port, process, log)
+        yield f"http://localhost:{port}/mcp"
+        process.terminate()
+        if process.wait(STOP_SECONDS) != 0:
+            raise RuntimeError(f"the server ended with {process.returncode}: see {log}")
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"the server did not end {STOP_SECONDS:g} s after SIGTERM") from None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _wait_listening(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    end = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            if process.poll() is not None or time.monotonic() > end:
+                text = f"the server does not listen:\n{log.read_text()}"
+                raise RuntimeError(text) from None
+            time.sleep(0.05)
+        else:
+            return
+
+
+def run_server_leg(suite: Suite, url: str, revision: str, scenarios: Sequence[str]) -> list[Result]:
+    """Run the server's scenarios of one revision; all in one go, if it is all of them."""
+    folder = RESULTS / f"server-{revision}"
+    fixed = [
+        "server",
+        "--url",
+        url,
+        "--spec-version",
+        revision,
+        "-o",
+        str(folder.relative_to(ROOT)),
+    ]
+    planned = plan.SERVER[revision]
+    if set(scenarios) == set(planned):
+        commands = [[*fixed, "--suite", "all"]]
+    else:
+        commands = [[*fixed, "--scenario", scenario] for scenario in scenarios]
+    folder.mkdir(parents=True)
+    for number, command in enumerate(commands):
+        done = suite.run(*command, seconds=SCENARIO_SECONDS * (1 + len(scenarios)))
+        (folder / f"suite-{number}.txt").write_text(done.stdout)
+    return count(scenarios, read_checks(folder, prefix="server-"))
+
+
+def run_client(suite: Suite, revision: str, scenario: str) -> Result:
+    """Run one scenario of the client."""
+    folder = RESULTS / f"client-{revision}" / scenario
+    folder.mkdir(parents=True)
+    python = os.path.relpath(sys.executable, ROOT)  # not resolved: it is the environment's
+    done = suite.run(
+        *("client", "--command", f"{python} conformance/client.py"),
+        *("--scenario", scenario, "--spec-version", revision),
+        *("--timeout", str(int(SCENARIO_SECONDS * 1000)), "-o", str(folder.relative_to(ROOT))),
+        seconds=SCENARIO_SECONDS + 10,
+    )
+    (folder / "suite.txt").write_text(done.stdout)
+    result = judge(scenario, read_checks(folder).get(scenario))
+    problem = client_problem(
+        scenario,
+        printed="".join(path.read_text() for path in folder.glob("*/stdout.txt")),
+        errors="".join(path.read_text() for path in folder.glob("*/stderr.txt")),
+        suite=done.stdout,
+    )
+    if problem is None and done.returncode != 0 and not result.problems:
+        problem = f"the suite exited with {done.returncode}"
+    return result if problem is None else result._replace(problems=(*result.problems, problem))
+
+
+def run_client_leg(suite: Suite, revision: str, scenarios: Sequence[str]) -> list[Result]:
+    """Run the client's scenarios of one revision, a few at the same time."""
+    with ThreadPoolExecutor(CLIENTS_IN_FLIGHT) as pool:
+        return list(pool.map(lambda name: run_client(suite, revision, name), sorted(scenarios)))
+
+
+def check_plan(suite: Suite, side: str, revision: str, planned: Sequence[str]) -> list[Result]:
+    """Report what the suite has and the plan has not, and the other way round."""
+    offered = {name for name in suite.names(side, revision) if is_ours(name)}
+    stray = offered ^ set(planned)
+    return [
+        Result(name, 0, (), ("the suite and conformance/plan.py differ",)) for name in sorted(stray)
+    ]
+
+
+def run_leg(suite: Suite, side: str, revision: str, url: str, only: str | None) -> Leg:
+    """Run one side in one revision."""
+    started = time.monotonic()
+    planned = (plan.SERVER if side == "server" else plan.CLIENT)[revision]
+    scenarios = [name for name in planned if only in (None, name)]
+    results = [] if only else check_plan(suite, side, revision, planned)
+    if scenarios and side == "server":
+        results += run_server_leg(suite, url, revision, scenarios)
+    elif scenarios:
+        results += run_client_leg(suite, revision, scenarios)
+    return Leg(side, revision, results, time.monotonic() - started)
+
+
+def report(legs: Sequence[Leg], *, verbose: bool) -> bool:
+    """Print a table and what failed; tells whether nothing did."""
+    failed = [(leg, result) for leg in legs for result in leg.results if result.problems]
+    for leg, result in failed:
+        print(f"\n{leg.side} {leg.revision} {result.scenario}")
+        for problem in result.problems:
+            print(f"    {problem}")
+    print(f"\n{'':8}{'revision':12}{'passed':>10}{'checks':>8}{'skipped':>9}{'seconds':>9}")
+    for leg in legs:
+        passed = sum(not result.problems for result in leg.results)
+        checks = sum(result.passed for result in leg.results)
+        skipped = sum(len(result.skipped) for result in leg.results)
+        score = f"{passed}/{len(leg.results)}"
+        print(f"{leg.side:8}{leg.revision:12}{score:>10}{checks:>8}{skipped:>9}{leg.seconds:>9.1f}")
+        for result in leg.results if verbose else ():
+            mark = "FAILED" if result.problems else f"{result.passed} checks"
+            print(f"    {result.scenario}: {mark} {' '.join(result.skipped)}")
+    return not failed
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Run the official conformance suite.")
+    parser.add_argument("side", nargs="?", choices=("server", "client"), help="only this side")
+    parser.add_argument("--revision", choices=tuple(plan.SERVER), help="only in this revision")
+    parser.add_argument("--scenario", help="only this scenario")
+    parser.add_argument("--verbose", action="store_true", help="list what has passed, too")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run what is asked for; returns the exit code."""
+    options = parse_arguments()
+    sides = [side for side in ("server", "client") if options.side in (None, side)]
+    revisions = [name for name in plan.SERVER if options.revision in (None, name)]
+    try:
+        install()
+        suite = Suite()
+        shutil.rmtree(RESULTS, ignore_errors=True)
+        RESULTS.mkdir(parents=True)
+        legs: list[Leg] = []
+        if "server" in sides:
+            with serving(RESULTS / "server.log") as url:
+                legs += [
+                    run_leg(suite, "server", name, url, options.scenario) for name in revisions
+                ]
+        if "client" in sides:
+            legs += [run_leg(suite, "client", name, "", options.scenario) for name in revisions]
+    except (SetupFailed, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    legs = [leg for leg in legs if leg.results]
+    if not legs:
+        print("there is no such scenario", file=sys.stderr)
+        return 1
+    return 0 if report(legs, verbose=options.verbose) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""The count of the conformance suite: stricter than its own, and of all that is planned."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import plan
+from conformance.counting import COMPLETED, Result, client_problem, count, judge, read_checks
+from conformance.run import Leg, report
+
+CONFORMANCE = Path(plan.__file__).parent
+
+
+def check(status: str, id: str = "it-works", **more: Any) -> dict[str, Any]:
+    return {"id": id, "status": status, "description": "It works", **more}
+
+
+# --- judging one scenario
+
+
+def test_a_scenario_passes_when_all_of_its_checks_succeed() -> None:
+    checks = [check("SUCCESS"), check("SUCCESS", "wire-schema-valid"), check("INFO", "note")]
+    assert judge("ping", checks) == Result("ping", 2, (), ())
+
+
+@pytest.mark.parametrize("status", ["FAILURE", "WARNING", "SOMETHING_NEW"])
+def test_one_check_that_does_not_succeed_fails_the_scenario(status: str) -> None:
+    result = judge("ping", [check("SUCCESS"), check(status, "late", errorMessage="too late")])
+    assert result == Result("ping", 1, (), (f"{status} late: too late",))
+
+
+def test_a_check_without_a_message_is_explained_by_what_else_it_has() -> None:
+    result = judge("ping", [check("FAILURE", details={"seen": 1}), check("FAILURE", "b")])
+    assert result.problems == ('FAILURE it-works: {"seen": 1}', "FAILURE b: It works")
+
+
+def test_a_check_without_a_status_is_no_success() -> None:
+    assert judge("ping", [{"id": "odd"}]).problems == ("None odd: ",)
+
+
+def test_skipped_checks_are_named_and_do_not_count() -> None:
+    result = judge("ping", [check("SUCCESS"), check("SKIPPED", "later")])
+    assert result == Result("ping", 1, ("later",), ())
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        [],
+        [check("SKIPPED")],
+        [check("INFO")],
+        [check("SUCCESS", "wire-schema-valid")],
+        [check("SUCCESS", "wire-schema-valid"), check("SKIPPED")],
+    ],
+)
+def test_a_scenario_that_has_checked_nothing_fails(checks: list[Any]) -> None:
+    assert judge("ping", checks).problems == ("it checked nothing",)
+
+
+@pytest.mark.parametrize("checks", [None, {}, "fine"])
+def test_a_scenario_without_a_result_fails(checks: Any) -> None:
+    assert judge("ping", checks).problems == ("it ended without a result",)
+
+
+# --- finding and counting them
+
+
+def test_checks_are_found_by_the_name_of_the_scenario(tmp_path: Path) -> None:
+    names = ("ping", "json-schema-2020-12", "auth/dpop-2026-11-30T07-39-08-000Z")
+    for name in names[:2]:
+        folder = tmp_path / f"server-{name}-2026-11-30T07-39-07-410Z"
+        folder.mkdir()
+        (folder / "checks.json").write_text(json.dumps([check("SUCCESS", name)]))
+    (tmp_path / "server-crashed-2026-11-30T07-39-07-410Z").mkdir()
+    broken = tmp_path / "server-broken-2026-11-30T07-39-07-410Z"
+    broken.mkdir()
+    (broken / "checks.json").write_text("[{")
+    (tmp_path / "suite.txt").write_text("=== SUMMARY ===")
+    found = read_checks(tmp_path, prefix="server-")
+    assert found == {
+        "ping": [check("SUCCESS", "ping")],
+        "json-schema-2020-12": [check("SUCCESS", "json-schema-2020-12")],
+        "crashed": None,
+        "broken": None,
+    }
+
+
+def test_a_folder_that_is_not_there_has_no_checks(tmp_path: Path) -> None:
+    assert read_checks(tmp_path / "none") == {}
+
+
+def test_what_was_planned_and_did_not_run_fails_and_what_was_not_planned_is_reported() -> None:
+    results = count(["ping", "caching"], {"ping": [check("SUCCESS")], "surprise": []})
+    assert results == [
+        Result("caching", 0, (), ("it ended without a result",)),
+        Result("ping", 1, (), ()),
+        Result("surprise", 0, (), ("it is not in conformance/plan.py",)),
+    ]
+
+
+# --- clients
+
+
+def test_a_client_that_says_so_has_completed() -> None:
+    printed = f"listing\n{COMPLETED}tools_call\n"
+    assert client_problem("tools_call", printed=printed, errors="a warning", suite="") is None
+
+
+@pytest.mark.parametrize("printed", ["", "listing\n", f"{COMPLETED}initialize\n"])
+def test_a_client_that_does_not_say_so_has_not_completed(printed: str) -> None:
+    errors = "Traceback:\n  ...\nKeyError: 'a'\n"
+    problem = client_problem("tools_call", printed=printed, errors=errors, suite="")
+    assert problem == "the client did not complete: KeyError: 'a'"
+
+
+@pytest.mark.parametrize("line", ["Client exited with code 1", "Client timed out after 30000ms"])
+def test_a_client_that_fails_has_failed_even_where_the_suite_would_let_it(line: str) -> None:
+    printed = f"{COMPLETED}tools_call\n"
+    suite = f"Executing client\n\n{line}\n\nOVERALL: PASSED"
+    assert client_problem("tools_call", printed=printed, errors="", suite=suite) == line
+
+
+# --- the report
+
+
+def test_the_report_names_what_failed_and_tells_it(capsys: pytest.CaptureFixture[str]) -> None:
+    good = Result("ping", 2, (), ())
+    bad = Result("caching", 1, ("later",), ("FAILURE ttl: missing",))
+    assert report([Leg("server", "2025-11-25", [good], 1.0)], verbose=False) is True
+    capsys.readouterr()
+    assert report([Leg("server", "2026-07-28", [good, bad], 2.0)], verbose=True) is False
+    assert capsys.readouterr().out.splitlines() == [
+        "",
+        "server 2026-07-28 caching",
+        "    FAILURE ttl: missing",
+        "",
+        "        revision        passed  checks  skipped  seconds",
+        "server  2026-07-28         1/2       3        1      2.0",
+        "    ping: 2 checks ",
+        "    caching: FAILED later",
+    ]
+
+
+# --- the plan
+
+
+def test_the_plan_is_as_large_as_the_suite_is() -> None:
+    server = {revision: len(names) for revision, names in plan.SERVER.items()}
+    assert server == {"2025-03-26": 1, "2025-06-18": 27, "2025-11-25": 33, "2026-07-28": 40}
+    client = {revision: len(names) for revision, names in plan.CLIENT.items()}
+    assert client == {"2025-03-26": 0, "2025-06-18": 2, "2025-11-25": 5, "2026-07-28": 8}
+
+
+def test_nothing_is_planned_twice() -> None:
+    for planned in (*plan.SERVER.values(), *plan.CLIENT.values()):
+        assert len(set(planned)) == len(planned)
+
+
+def test_the_lock_pins_what_is_installed_and_not_where_it_comes_from() -> None:
+    lock = json.loads((CONFORMANCE / "package-lock.json").read_text())
+    packages = {name: entry for name, entry in lock["packages"].items() if name}
+    suite = packages["node_modules/@modelcontextprotocol/conformance"]
+    assert suite["version"] == "0.2.0-alpha.12"
+    assert [name for name, entry in packages.items() if "integrity" not in entry] == []
+    assert [name for name, entry in packages.items() if "resolved" in entry] == []
