@@ -1,4 +1,4 @@
-"""The headers of Streamable HTTP: what they say, how values are written, whether they are true.
+"""The headers of Streamable HTTP: what they say, and whether it is true.
 
 A modern request says in headers what its body says, so that whatever stands between client and
 server can route it without reading bodies; a server therefore refuses a request whose headers tell
@@ -9,14 +9,20 @@ Spec: basic/transports/streamable-http
 from __future__ import annotations
 
 import math
-import re
-from binascii import Error as NotBase64
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from wigwag.bindings.header_values import (
+    SENTINEL,
+    decode_header_value,
+    encode_header_value,
+    encode_scalar,
+    equals,
+    is_scalar,
+    quoted,
+)
 from wigwag.bindings.mirrored_parameters import MCP_PARAM_PREFIX, MirroredParameter
 from wigwag.errors import LocalProtocolError
 
@@ -31,9 +37,6 @@ __all__ = [
     "HeaderFault",
     "RequestHeaders",
     "accepts",
-    "decode_header_value",
-    "encode_header_value",
-    "encode_scalar",
     "is_json",
     "parameter_headers",
     "request_headers",
@@ -56,92 +59,7 @@ NAME_MEMBERS: Final[Mapping[str, str]] = {
 }
 """The methods that `Mcp-Name` is sent with, and the member of their params that it repeats."""
 
-_SENTINEL: Final = "=?base64?"
-_SENTINEL_END: Final = "?="
-_WRAPPED_BYTES: Final = len(_SENTINEL) + len(_SENTINEL_END)
-
-_MAX_INTEGER: Final = 2**53 - 1
-
 _NO_NAMES: Final[frozenset[bytes]] = frozenset()
-
-_is_plain_bytes: Final = re.compile(rb"[ -~]*").fullmatch
-
-# More lenient than JSON in one thing, leading zeros. The bounds keep arithmetic cheap.
-_is_number: Final = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
-
-
-# --- values
-
-
-def encode_header_value(value: str) -> str:
-    """Write a text so that it survives in a header: as it is, or else as marked Base64.
-
-    >>> encode_header_value("us-west1")
-    'us-west1'
-    >>> encode_header_value("Zürich")
-    '=?base64?WsO8cmljaA==?='
-
-    Raises:
-        LocalProtocolError: It has lone surrogates, which no encoding can carry.
-    """
-    if (
-        value.isascii()
-        and value.isprintable()
-        and value[:1] != " "
-        and value[-1:] != " "
-        and not (value.startswith(_SENTINEL) and value.endswith(_SENTINEL_END))
-    ):
-        return value
-    try:
-        encoded = b2a_base64(value.encode(), newline=False)
-    except UnicodeEncodeError:
-        raise LocalProtocolError(f"{_quoted(value)} has half a character (a surrogate)") from None
-    return f"{_SENTINEL}{encoded.decode()}{_SENTINEL_END}"
-
-
-def decode_header_value(raw: bytes) -> str:
-    """Read what `encode_header_value` wrote; the blanks around it must be gone already.
-
-    Raises:
-        ValueError: It has bytes that no header of MCP has, or it is marked as Base64 and is none.
-    """
-    if not _is_plain_bytes(raw):
-        raise ValueError("only printable ASCII may stand in it; encode anything else")
-    text = raw.decode("ascii")
-    if not _is_wrapped(text):
-        return text
-    payload = text[len(_SENTINEL) : -len(_SENTINEL_END)].encode()
-    try:
-        decoded = a2b_base64(payload)
-    except NotBase64:
-        raise ValueError("what it marks as Base64 is none") from None
-    # Lenient decoders skip what is no Base64 and ignore spare bits.
-    if b2a_base64(decoded, newline=False) != payload:
-        raise ValueError("what it marks as Base64 is none, or is written in an unusual way")
-    try:
-        return decoded.decode()
-    except UnicodeDecodeError:
-        raise ValueError("the text that it has in Base64 is not UTF-8") from None
-
-
-def encode_scalar(value: str | float | bool) -> str:  # noqa: FBT001 - it is the value
-    """Write an argument, as `encode_header_value` does a text.
-
-    Raises:
-        LocalProtocolError: It is an integer that not every program can keep, or a text with lone
-            surrogates.
-    """
-    if isinstance(value, str):
-        return encode_header_value(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        if not value.is_integer():
-            return repr(value)
-        value = int(value)
-    if abs(value) > _MAX_INTEGER:
-        raise LocalProtocolError("an integer in a header must be within ±(2**53 - 1)")
-    return str(int(value))
 
 
 # --- the headers of a client
@@ -162,7 +80,7 @@ def request_headers(method: str, name: str | None, version: str) -> dict[str, st
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
     for header, value in headers.items():
         if encode_header_value(value) != value:
-            raise LocalProtocolError(f"{header} cannot carry {_quoted(value)}")
+            raise LocalProtocolError(f"{header} cannot carry {quoted(value)}")
     if name is not None:
         headers["Mcp-Name"] = encode_header_value(name)
     return headers
@@ -184,7 +102,7 @@ def parameter_headers(
     for parameter in mirrored:
         value = parameter.value_in(arguments)
         # JSON has no infinity and no NaN: they are sent as null.
-        if _is_scalar(value) and not (isinstance(value, float) and not math.isfinite(value)):
+        if is_scalar(value) and not (isinstance(value, float) and not math.isfinite(value)):
             try:
                 headers[parameter.header] = encode_scalar(value)
             except LocalProtocolError as error:
@@ -267,7 +185,7 @@ class RequestHeaders:
             values.get(MCP_NAME) == name.encode()
             and name.isascii()
             and name.isprintable()
-            and not name.startswith(_SENTINEL)
+            and not name.startswith(SENTINEL)
             and not self._repeated
         ):
             return None
@@ -291,7 +209,7 @@ class RequestHeaders:
         """Compare a header whose value is never encoded."""
         value = self.get(key)
         if value is None or key in self._repeated:
-            return self._missing(key, header, _quoted(expected))
+            return self._missing(key, header, quoted(expected))
         if value == expected.encode():
             return None
         return _mismatch(header, value.decode("latin-1"), expected)
@@ -299,7 +217,7 @@ class RequestHeaders:
     def _check_name(self, name: str) -> HeaderFault | None:
         raw = self.get(MCP_NAME)
         if raw is None or MCP_NAME in self._repeated:
-            return self._missing(MCP_NAME, "Mcp-Name", _quoted(name))
+            return self._missing(MCP_NAME, "Mcp-Name", quoted(name))
         try:
             value = decode_header_value(raw)
         except ValueError as error:
@@ -310,14 +228,14 @@ class RequestHeaders:
         header = parameter.header
         raw = self.get(parameter.key)
         if raw is None or parameter.key in self._repeated:
-            if raw is None and not _is_scalar(value):
+            if raw is None and not is_scalar(value):
                 return None
             return self._missing(parameter.key, header, f"the argument {_path(parameter)}")
         try:
             text = decode_header_value(raw)
         except ValueError as error:
             return _undecodable(header, error)
-        if _is_same(text, value):
+        if equals(text, value):
             return None
         # Arguments may be private; neither value is told.
         body = f"the argument {_path(parameter)}, which is "
@@ -416,35 +334,8 @@ def _is_refused(parameters: bytes) -> bool:
 # --- parts of the above
 
 
-def _is_wrapped(text: str) -> bool:
-    return (
-        len(text) >= _WRAPPED_BYTES and text.startswith(_SENTINEL) and text.endswith(_SENTINEL_END)
-    )
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | int | float)  # a bool is an int
-
-
-def _is_same(text: str, value: Any) -> bool:
-    """Compare the text of a header with a value of the body, numbers by what they are worth."""
-    if isinstance(value, str):
-        return text == value
-    if isinstance(value, bool):
-        return text == ("true" if value else "false")
-    if not isinstance(value, int | float) or not _is_number(text):
-        return False
-    if isinstance(value, float) and not value.is_integer():
-        return float(text) == value
-    if text.lstrip("-").isdigit():
-        return int(text) == value
-    from decimal import Decimal  # noqa: PLC0415 - few write an integer so
-
-    return Decimal(text) == int(value)
-
-
 def _mismatch(header: str, found: str, expected: str) -> HeaderFault:
-    reason = f"Header mismatch: {header} is {_quoted(found)}, but the body has {_quoted(expected)}"
+    reason = f"Header mismatch: {header} is {quoted(found)}, but the body has {quoted(expected)}"
     return HeaderFault(reason, header)
 
 
@@ -453,8 +344,4 @@ def _undecodable(header: str, error: ValueError) -> HeaderFault:
 
 
 def _path(parameter: MirroredParameter) -> str:
-    return _quoted(".".join(parameter.path))
-
-
-def _quoted(text: str) -> str:
-    return repr(text) if len(text) <= 200 else repr(text[:200]) + "…"
+    return quoted(".".join(parameter.path))
