@@ -4,34 +4,54 @@
     ├── ProtocolError               a rule of the protocol was broken
     │   ├── LocalProtocolError        by us: nothing was sent, fix the calling code
     │   └── RemoteProtocolError       by the peer
-    │       └── InvalidResult           it answered with something that is no such result
+    │       ├── InvalidResult           it answered with something that is no such result
+    │       └── NotMcp                  it answered with something that is not MCP at all
     ├── RequestFailed               the peer answered the request with an error
     ├── RequestTimedOut             the peer did not answer in time
     ├── TransportError              messages cannot be carried
     │   ├── ConnectionClosed          the connection ended, or was never open
-    │   └── ServerStartFailed         the server process did not come up
+    │   │   └── SessionLost             the server has forgotten the session
+    │   ├── ServerStartFailed         the server process did not come up
+    │   ├── ServerUnreachable         no connection to the URL: nothing was sent
+    │   │   ├── ConnectionRefused       nobody listens there
+    │   │   ├── HostNotFound            there is no such host
+    │   │   └── TLSFailed               the certificate is not trusted, or there is no TLS
+    │   └── HttpStatusError           HTTP refused: the status says why
     └── ToolError                   raised by a tool: a failure the model should read
+        └── QuestionFailed            a handler asked the client, and there is no answer
 
 Only `RequestFailed` carries an error code of the wire; a local failure never does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
     "ConnectionClosed",
+    "ConnectionRefused",
+    "HostNotFound",
+    "HttpStatusError",
     "InvalidResult",
     "LocalProtocolError",
     "McpError",
+    "NotMcp",
     "ProtocolError",
+    "QuestionFailed",
     "RemoteProtocolError",
     "RequestFailed",
     "RequestTimedOut",
     "ServerStartFailed",
+    "ServerUnreachable",
+    "SessionLost",
+    "TLSFailed",
     "ToolError",
     "TransportError",
 ]
+
+# How much of the body of an HTTP response is shown.
+_EXCERPT_CHARACTERS = 300
 
 
 class McpError(Exception):
@@ -116,6 +136,24 @@ class ConnectionClosed(TransportError):
         return _with_stderr(self.reason, self.stderr)
 
 
+class SessionLost(ConnectionClosed):
+    """The server has forgotten the session: it was started anew, or the session was idle too long.
+
+    A `Client` opens a new session by itself, and asks again what can safely be asked twice. Who
+    sees this has asked for something else, and cannot know whether it was done.
+
+    Spec: 2025-11-25 basic/transports#session-management
+
+    Args:
+        reason: Why, in one sentence.
+        was_refused: Whether the request itself was refused for it, and so was not carried out.
+    """
+
+    def __init__(self, reason: str, *, was_refused: bool = False) -> None:
+        super().__init__(reason)
+        self.was_refused = was_refused
+
+
 class ServerStartFailed(TransportError):
     """The server process could not be started, or ended before it answered anything.
 
@@ -136,8 +174,59 @@ class ServerStartFailed(TransportError):
         return _with_stderr(self.reason, self.stderr)
 
 
+class ServerUnreachable(TransportError):
+    """There is no connection to the URL; nothing was sent."""
+
+
+class ConnectionRefused(ServerUnreachable):
+    """Nobody listens at the port: the server does not run, or runs elsewhere."""
+
+
+class HostNotFound(ServerUnreachable):
+    """The host of the URL has no address."""
+
+
+class TLSFailed(ServerUnreachable):
+    """There is no trust: the certificate is not valid here, or the server does not speak TLS."""
+
+
+class HttpStatusError(TransportError):
+    """The server, or something on the way to it, refused the HTTP request.
+
+    Args:
+        url: What was asked, without the parts that may be secret.
+        status: The status of the response, for example 401.
+        reason: The words that go with the status.
+        body: The body of the response, as text; a very long one is cut.
+        headers: The headers of the response, with names in lower case: `www-authenticate` says
+            what a 401 wants.
+    """
+
+    def __init__(
+        self, url: str, status: int, reason: str, body: str, headers: Mapping[str, str]
+    ) -> None:
+        super().__init__(url, status, reason, body, headers)
+        self.url = url
+        self.status = status
+        self.reason = reason
+        self.body = body
+        self.headers = headers
+
+    def __str__(self) -> str:
+        """The URL, the status and the beginning of the body."""
+        answered = f"{self.url} answered {self.status} {self.reason}".rstrip()
+        if self.status in (301, 302, 303, 307, 308) and "location" in self.headers:
+            where = self.headers["location"]
+            return f"{answered}: a redirect to {where}, which is not followed; use that URL"
+        return f"{answered}{excerpt(self.body)}"
+
+
 class InvalidResult(RemoteProtocolError):
     """The peer answered with something that is not a result of the request's method."""
+
+
+class NotMcp(RemoteProtocolError):
+    """What answers is no MCP server, for example a web page: look at the URL."""
 
 
 class ToolError(McpError):
@@ -150,8 +239,28 @@ class ToolError(McpError):
     """
 
 
+class QuestionFailed(ToolError):
+    """A handler asked the client for something, and there is no answer; the text says why.
+
+    The client cannot be asked this, refused, broke off, or answered something else. That a user
+    declined is an answer, not a failure. A handler that lets it pass fails with its text.
+    """
+
+
 def _with_stderr(reason: str, stderr: str) -> str:
     if not stderr:
         return reason
     indented = "\n".join(f"    {line}" for line in stderr.splitlines())
     return f"{reason}; the last lines of its standard error:\n{indented}"
+
+
+def excerpt(body: str) -> str:
+    r"""Return the beginning of a body as the end of a sentence; nothing for an empty one.
+
+    >>> excerpt("<html>\n  no such page"), excerpt(" ")
+    (': <html> no such page', '')
+    """
+    words = " ".join(body.split())
+    if len(words) > _EXCERPT_CHARACTERS:
+        words = words[:_EXCERPT_CHARACTERS] + "…"
+    return f": {words}" if words else ""

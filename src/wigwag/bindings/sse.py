@@ -78,6 +78,12 @@ class SseDecoder:
         self._type = ""
         self._id: str | None = None
 
+    def restart(self) -> None:
+        """Begin a new stream that continues the one before: its id and its `retry` stay."""
+        last_event_id, retry = self.last_event_id, self.retry
+        self.__init__(max_event_bytes=self._max_event_bytes)  # type: ignore[misc]
+        self.last_event_id, self.retry = last_event_id, retry
+
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """Add received bytes and return the events they complete, oldest first."""
         if self._had_return and chunk:

@@ -8,9 +8,14 @@ there are no streams to iterate and no tasks to own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from wigwag.bindings.lines import LineTooLong
+from wigwag.errors import SessionLost
+from wigwag.jsonrpc.messages import RequestId
+
+if TYPE_CHECKING:  # only HTTP has them
+    from wigwag.bindings.mirrored_parameters import MirroredParameter
 
 Received = bytes | LineTooLong
 
@@ -58,4 +63,47 @@ class Connection(Protocol):
 
         A peer that does not read must not hold it up for long.
         """
+        ...
+
+
+@runtime_checkable
+class ExchangeReceiver(Receiver, Protocol):
+    """The side that an `ExchangeConnection` delivers to."""
+
+    def is_waiting(self, request_id: RequestId) -> bool:
+        """Tell whether the request has not been answered and its answer is wanted."""
+        ...
+
+    def request_failed(self, request_id: RequestId, error: Exception) -> None:
+        """Learn that the request will get no answer, an `McpError` says why.
+
+        Requests that do not wait any more are no concern of it.
+        """
+        ...
+
+    def session_lost(self, reason: SessionLost) -> None:
+        """Learn that nothing more can be asked here. What was asked may still be answered."""
+        ...
+
+
+@runtime_checkable
+class ExchangeConnection(Connection, Protocol):
+    """A connection of a client in which each request has an exchange of its own, as over HTTP.
+
+    It needs an `ExchangeReceiver`.
+    """
+
+    def use_revision(self, revision: str) -> None:
+        """Learn which revision the two sides have agreed on."""
+        ...
+
+    def abandon(self, request_id: RequestId) -> None:
+        """End the exchange of a request that nobody waits for any more.
+
+        That is how a modern server learns of it, instead of by a notification.
+        """
+        ...
+
+    def mirror_parameters(self, tool: str, parameters: Sequence[MirroredParameter]) -> None:
+        """Learn which arguments of calls to a tool are to be repeated outside of the message."""
         ...

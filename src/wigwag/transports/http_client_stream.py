@@ -1,0 +1,146 @@
+"""One stream of events, over as many responses as it takes.
+
+In the legacy era a stream whose events have ids outlives its responses: after a cut, or after the
+server closed a response to save a connection, a GET that names the last event goes on from there.
+Spec: 2025-11-25 basic/transports#resumability-and-redelivery
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
+from wigwag.errors import ConnectionClosed, TransportError
+from wigwag.transports.contract import Received
+from wigwag.transports.http_client_engine import HttpPeer, HttpResponse
+
+__all__ = ["EventStream", "is_event_stream"]
+
+# When the server does not say how long to wait before a stream is resumed, in seconds.
+_DEFAULT_RETRY: Final = 1.0
+_MAX_BACKOFF: Final = 30.0
+# So often in a row a stream is resumed in vain.
+_MAX_TRIES: Final = 5
+# A response that was open so long was of use, even if nothing came.
+_USEFUL_SECONDS: Final = 5.0
+# How long a response may go on behind what was waited for before it is cut.
+_TAIL_TIMEOUT: Final = 1.0
+
+
+class EventStream:
+    """Delivers the messages of a stream.
+
+    Args:
+        peer: Whom to ask for the rest of it.
+        headers: Returns the headers that every request has.
+        deliver: Takes the messages.
+        is_done: Tells whether what was waited for has come.
+    """
+
+    def __init__(
+        self,
+        peer: HttpPeer,
+        *,
+        headers: Callable[[], dict[str, str]],
+        deliver: Callable[[Sequence[Received]], None],
+        is_done: Callable[[], bool],
+    ) -> None:
+        self._peer = peer
+        self._headers = headers
+        self._deliver = deliver
+        self._is_done = is_done
+        self._decoder = SseDecoder(max_event_bytes=peer.max_message_bytes)
+        self.is_open = False
+        """Whether the server has a stream that it sends something on, as far as is known."""
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the server gave an id to go on from."""
+        return self._decoder.last_event_id != ""
+
+    async def read(self, response: HttpResponse) -> bool:
+        """Deliver what a response carries, to its end or a cut; tell whether it was of use."""
+        begun = asyncio.get_running_loop().time()
+        last_event_id = self._decoder.last_event_id
+        is_useful = False
+        self._decoder.restart()
+        try:
+            while chunk := await response.read():
+                events = self._decoder.feed(chunk)
+                messages = [e.data for e in events if e.type == "message" and e.data]
+                if messages:
+                    is_useful = True
+                    self._deliver(messages)
+                    if self._is_done():
+                        await _finish(response)
+                        return True
+        except ConnectionClosed:
+            pass  # a cut is like any other end without the answer
+        return (
+            is_useful
+            or self._decoder.last_event_id != last_event_id
+            or asyncio.get_running_loop().time() - begun >= _USEFUL_SECONDS
+        )
+
+    async def listen(self) -> None:
+        """Ask for the stream, and again whenever it ends, until there is no use in that."""
+        await self._get_again(0.0)
+
+    async def resume(self) -> str:
+        """Go on from the last event until it is done, and return why it is not done, if so."""
+        return await self._get_again(self._delay(0))
+
+    async def _get_again(self, delay: float) -> str:
+        tries = 0
+        reason = ""
+        while not self._is_done():
+            if tries > _MAX_TRIES:
+                return reason or "it ends again and again"
+            await asyncio.sleep(delay)
+            try:
+                is_useful, reason = await self._get()
+            except TransportError as error:
+                is_useful, reason = False, str(error)
+            if is_useful is None:
+                return reason
+            tries = 0 if is_useful else tries + 1
+            delay = self._delay(tries)
+        return ""
+
+    async def _get(self) -> tuple[bool | None, str]:
+        """Ask for the stream and read it; `None` means that it will not be had."""
+        headers = {"Accept": EVENT_STREAM, "Cache-Control": "no-store", **self._headers()}
+        if self.is_resumable:
+            headers["Last-Event-ID"] = self._decoder.last_event_id
+        response = await self._peer.request("GET", headers)
+        try:
+            if response.status == 200 and is_event_stream(response):
+                self.is_open = True
+                return await self.read(response), ""
+            refusal = str(await self._peer.refusal(response))
+            return (False if response.status >= 500 else None), refusal
+        finally:
+            self.is_open = False
+            await response.aclose()
+
+    def _delay(self, tries: int) -> float:
+        retry = self._decoder.retry
+        delay = _DEFAULT_RETRY if retry is None else retry
+        return delay if tries == 0 else max(delay, min(2.0**tries * delay, _MAX_BACKOFF))
+
+
+async def _finish(response: HttpResponse) -> None:
+    """See a response off, so that its connection can be used again."""
+    try:
+        async with asyncio.timeout(_TAIL_TIMEOUT):
+            while await response.read():
+                pass
+    except (TimeoutError, ConnectionClosed):
+        pass
+
+
+def is_event_stream(response: HttpResponse) -> bool:
+    """Tell whether a response carries events."""
+    return response.header("content-type").partition(";")[0].strip().lower() == EVENT_STREAM
