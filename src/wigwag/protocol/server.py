@@ -9,12 +9,12 @@ modern request is remembered once it is answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, Final, Protocol, TypeVar, get_args
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codec import decode_request, encode_id, encode_request, encode_value
@@ -259,19 +259,17 @@ class StatedHeaders(Protocol):
     Spec: basic/transports/streamable-http#request-headers
     """
 
-    def are_those_of(self, version: str, method: str, name: str) -> bool:
-        """Tell whether they agree with version, method and name of a request."""
-        ...
-
-    def check_version(self, version: str | None) -> HeaderMismatch | None:
-        """Compare with the version in `_meta`; with `None` see only whether one is stated."""
+    def check_version(self, version: str) -> HeaderMismatch | None:
+        """Compare with the version in `_meta`."""
         ...
 
     def check_method(self, method: str, name: str | None) -> HeaderMismatch | None:
-        """Compare with the method, and the name where the method has one."""
+        """Compare with the method and, unless it is `None`, the name."""
         ...
 
-    def check_parameters(self, mirrored: Any, arguments: Any) -> HeaderMismatch | None:
+    def check_parameters(
+        self, mirrored: Any, arguments: Mapping[str, Any]
+    ) -> HeaderMismatch | None:
         """Compare with the arguments of a tool that are mirrored in headers."""
         ...
 
@@ -347,10 +345,11 @@ class ServerProtocol(PeerProtocol):
 
     def _agree(self, call: Call, version: str) -> bool:
         """Tell whether the headers of a tool call agree with it, as far as can be told at once."""
-        name = call.params.name
-        assert self._headers is not None
+        name, headers = call.params.name, self._headers
+        assert headers is not None
         return (
-            self._headers.are_those_of(version, TOOLS_CALL, name)
+            headers.check_version(version) is None
+            and headers.check_method(TOOLS_CALL, name) is None
             and name not in self._description.mirrored
         )
 
@@ -466,6 +465,11 @@ class ServerProtocol(PeerProtocol):
                 self._notify(NOTIFICATIONS_CANCELLED, ended, request.revision)
             meta = {SUBSCRIPTION_ID_KEY: request.id}
             self.send_result(request, SubscriptionsListenResult(meta=meta))
+
+    def abandon(self) -> None:
+        """Forget the requests in flight: the client has gone, and nothing is to be said to it."""
+        self._incoming.clear()
+        self._streams = None
 
     def send_notification(self, method: str, params: Struct | None = None) -> None:
         """Send a notification to the client of the session.
@@ -612,8 +616,8 @@ class ServerProtocol(PeerProtocol):
     ) -> Sequence[Event] | None:
         """Refuse a request that does not say plainly in which revision it is asked."""
         version = meta.protocol_version
-        if self._headers is not None:
-            mismatch = self._headers.check_version(None if version is UNSET else version)
+        if self._headers is not None and version is not UNSET:
+            mismatch = self._headers.check_version(version)
             if mismatch is not None:
                 return self._refuse_headers(message, mismatch)
         if version is UNSET or meta.client_capabilities is UNSET:
@@ -639,7 +643,7 @@ class ServerProtocol(PeerProtocol):
         if headers is not None and method == TOOLS_CALL:
             mirrored = self._description.mirrored.get(params.name)
             if mirrored is not None:
-                mismatch = headers.check_parameters(mirrored, params.arguments)
+                mismatch = headers.check_parameters(mirrored, _readable(params.arguments))
         return None if mismatch is None else self._refuse_headers(message, mismatch)
 
     def _listen(self, request: RequestReceived) -> None:
@@ -834,6 +838,12 @@ def named_by(method: str, params: Any) -> str | None:
     if method == RESOURCES_READ:
         return getattr(params, "uri", None)
     return None
+
+
+def _readable(arguments: Raw | UnsetType) -> dict[str, Any]:
+    """Return arguments as plain values; what is no object has none."""
+    value = {} if arguments is UNSET else msgspec.json.decode(arguments)
+    return value if isinstance(value, dict) else {}
 
 
 def _params_of(change: Change, meta: dict[str, Any] | UnsetType = UNSET) -> Struct | None:

@@ -44,9 +44,9 @@ Outcome = Struct | Members
 Handler = Callable[[RequestReceived, "Dispatch"], Outcome | Coroutine[Any, Any, Outcome]]
 
 # An eager task runs up to its first suspension at once, and most handlers are done then.
-_start_task: Callable[..., Any] = asyncio.Task
+start_task: Callable[..., Any] = asyncio.Task
 if sys.version_info >= (3, 12):
-    _start_task = partial(asyncio.Task, eager_start=True)
+    start_task = partial(asyncio.Task, eager_start=True)
 
 
 class Dispatch(ABC):
@@ -132,6 +132,17 @@ class Dispatch(ABC):
             self._flush_soon()
             raise
 
+    def close_stream(self, retry: float | None = None) -> bool:
+        """Let an HTTP client of 2025-11-25 go while its request is served; it polls for the result.
+
+        Args:
+            retry: Seconds after which it should come back.
+
+        Returns:
+            Whether that was done; it is not where there is no such stream.
+        """
+        return False
+
     # --- what arrives
 
     def _receive(self, data: bytes) -> None:
@@ -153,7 +164,7 @@ class Dispatch(ABC):
         if type(outcome) is not CoroutineType:
             self._succeed(request, outcome)  # type: ignore[arg-type]
             return
-        task: asyncio.Task[Outcome] = _start_task(outcome, loop=self._loop)
+        task: asyncio.Task[Outcome] = start_task(outcome, loop=self._loop)
         if task.done():  # and so, nearly always, its result is at hand
             try:
                 self.protocol.send_result(request, task.result())

@@ -63,10 +63,10 @@ def run_stdio(server: Runnable) -> None:
                 wire, max_line_bytes=server.max_message_bytes, on_hang_up=departure.begin
             )
             served = server.start(connection)
-            await _first(served.wait_closed(), stop.wait())
+            await first(served.wait_closed(), stop.wait())
             await served.aclose()
 
-    _run(serve, departure)
+    run_until_told(serve, departure)
     # Whatever still runs in other threads, the process must go; so the departure is not called off.
 
 
@@ -110,16 +110,27 @@ def _run_listener(server: Runnable, listen: _Listen) -> None:
 
     departure = Departure()
     try:
-        _run(serve, departure)
+        run_until_told(serve, departure)
     finally:
         departure.call_off()
 
 
-_Serve = Callable[[asyncio.Event, asyncio.Event], Coroutine[Any, Any, None]]
+Serve = Callable[[asyncio.Event, asyncio.Event], Coroutine[Any, Any, None]]
 
 
-def _run(serve: _Serve, departure: Departure) -> None:
-    """Run until `serve` returns; SIGTERM and Ctrl+C ask it to, a second one does not ask."""
+def run_until_told(
+    serve: Serve,
+    departure: Departure,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
+) -> None:
+    """Run until `serve` returns; SIGTERM and Ctrl+C ask it to, a second one does not ask.
+
+    Args:
+        serve: Serves; it is given an event to set once it has begun, and one that it is told to
+            stop by.
+        departure: Sees to it that the process ends.
+        loop_factory: Makes the event loop.
+    """
     received: list[int] = []
 
     async def main() -> None:
@@ -149,7 +160,8 @@ def _run(serve: _Serve, departure: Departure) -> None:
 
     replaced = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
-        asyncio.run(main())
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(main())
     finally:
         _on_signals(replaced)
     if signal.SIGINT in received:
@@ -165,7 +177,7 @@ def _on_signals(handlers: Mapping[signal.Signals, Any]) -> None:
             return
 
 
-async def _first(*waits: Awaitable[object]) -> None:
+async def first(*waits: Awaitable[object]) -> None:
     """Wait for the first of several, and stop waiting for the others."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from msgspec import UNSET, Struct
 
@@ -74,6 +74,10 @@ from wigwag.transports.contract import Connection
 if TYPE_CHECKING:
     from wigwag.server.written_schema import WrittenParameters
 
+if TYPE_CHECKING:  # a server that is not served over HTTP needs none of it
+    from wigwag.server.http_app import HttpApp, HttpKeywords
+    from wigwag.stores.contract import Stores
+
 MAX_TOOL_NAME_CHARACTERS: Final = 128
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -89,12 +93,28 @@ class Limits(Struct, frozen=True, kw_only=True):
         worker_threads: How many plain functions run at the same time; more wait their turn.
         page_size: How many features a page of a list holds; `None` for all of them.
         subscriptions: How many resources a legacy session can subscribe to.
+        sessions: How many sessions legacy clients can have open over HTTP.
+        session_lifetime: Seconds without a request after which such a session is forgotten.
+        streams: How many streams HTTP clients can have open to listen.
+        calls: How many requests of HTTP clients can be under way.
+        events: How many events of a session are kept for a client that lost its connection.
+        event_bytes: And how many bytes they have together.
+        keep_alive: Seconds after which a silent stream gets a comment, so that no proxy cuts it.
+        retry: Seconds after which a client that lost a stream is asked to come back.
     """
 
     max_message_bytes: int = DEFAULT_MAX_LINE_BYTES
     worker_threads: int = DEFAULT_WORKER_THREADS
     page_size: int | None = None
     subscriptions: int = 1000
+    sessions: int = 10_000
+    session_lifetime: float = 1800.0
+    streams: int = 10_000
+    calls: int = 10_000
+    events: int = 256
+    event_bytes: int = 4 * 1024 * 1024
+    keep_alive: float = 15.0
+    retry: float = 1.0
 
 
 class Server:
@@ -184,7 +204,7 @@ class Server:
             RESOURCES_SUBSCRIBE: self._subscribe,
             RESOURCES_UNSUBSCRIBE: self._unsubscribe,
         }
-        self._connections: set[ServerConnection] = set()
+        self._listeners: list[Callable[[Change], None]] = []
         self._declared: set[str] = set()  # the features that there are, or have been
 
     def __repr__(self) -> str:
@@ -534,8 +554,13 @@ class Server:
         self._publish(Change(method))
 
     def _publish(self, change: Change) -> None:
-        for connection in list(self._connections):
-            connection.publish(change)
+        for listener in list(self._listeners):
+            listener(change)
+
+    def tell(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Have each change of the server handed over, in any thread; returns what ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def _capabilities(self) -> ServerCapabilities:
         # What was declared once stays so: its list may be empty, and may fill again.
@@ -560,23 +585,32 @@ class Server:
 
     def run(
         self,
-        transport: Literal["stdio", "tcp", "unix"] = "stdio",
+        transport: Literal["stdio", "http", "streamable-http", "tcp", "unix"] = "stdio",
         *,
         host: str = "127.0.0.1",
         port: int = 8765,
         path: str | None = None,
+        certfile: str | None = None,
+        keyfile: str | None = None,
+        **http: Unpack[HttpKeywords],
     ) -> None:
         """Serve until the host is gone or the process is told to stop; does not return before.
 
         Over stdio, standard output belongs to the protocol from here on: whatever is printed goes
         to standard error instead. When the host closes the input, the process ends within a second
-        even if a tool is still running. SIGTERM and Ctrl+C end it cleanly.
+        even if a tool is still running. SIGTERM and Ctrl+C end it cleanly, with open HTTP streams
+        too.
 
         Args:
-            transport: `stdio`, or the same framing over a socket: `tcp` or `unix`.
-            host: Where to listen, for `tcp`.
-            port: Where to listen, for `tcp`.
-            path: The socket, for `unix`.
+            transport: `stdio`; `http`, the Streamable HTTP of all revisions; or the framing of
+                stdio over a socket: `tcp` or `unix`.
+            host: Where to listen, for `http` and `tcp`.
+            port: Where to listen, for `http` and `tcp`; 0 for a free one, which is then told.
+            path: The path of the endpoint, for `http`, by default `/mcp`; or the socket, for
+                `unix`.
+            certfile: The certificate, for `http` with TLS.
+            keyfile: Its key, if that is not in the same file.
+            **http: What else `http_app` takes, for `http`.
 
         Raises:
             SystemExit: It cannot serve, as the streams are closed or the address is taken; the
@@ -590,23 +624,32 @@ class Server:
             pass
         else:
             raise RuntimeError(
-                "run() makes an event loop of its own; within one, await serve(connection)"
+                "run() makes an event loop of its own; within one, await serve(connection), or "
+                "give http_app() to an ASGI server"
             )
+        is_http = transport in ("http", "streamable-http")
+        if http and not is_http:
+            raise TypeError(f"{', '.join(http)} is for HTTP, not for {transport}")
         # Only a program that serves needs this; one that is imported does not.
         from wigwag.server import process  # noqa: PLC0415
 
         try:
-            match transport:
-                case "stdio":
-                    process.run_stdio(self)
-                case "tcp":
-                    process.run_tcp(self, host, port)
-                case "unix":
-                    if path is None:
-                        raise ValueError('run("unix") needs the path of the socket')
-                    process.run_unix(self, path)
-                case _:
-                    raise ValueError(f"there is no transport {transport!r}: use stdio, tcp or unix")
+            if is_http:
+                from wigwag.server.http_process import run_http  # noqa: PLC0415
+
+                app = self.http_app(path or "/mcp", host=host, **http)
+                run_http(app, self.info.name, host, port, certfile=certfile, keyfile=keyfile)
+            elif transport == "stdio":
+                process.run_stdio(self)
+            elif transport == "tcp":
+                process.run_tcp(self, host, port)
+            elif transport == "unix":
+                if path is None:
+                    raise ValueError('run("unix") needs the path of the socket')
+                process.run_unix(self, path)
+            else:
+                known = "stdio, http, tcp or unix"
+                raise ValueError(f"there is no transport {transport!r}: use {known}")
         except TransportError as error:
             # For whoever has started the program: the last line of a traceback is all they need.
             raise SystemExit(f"{self.info.name} cannot serve: {error}") from None
@@ -627,9 +670,88 @@ class Server:
     def start(self, connection: Connection) -> ServerConnection:
         """Begin to serve a connection, within `running`, and return what serves it."""
         served = ServerConnection(connection, ServerProtocol(self._description), self._handlers)
-        self._connections.add(served)
-        served.call_when_closed(self._connections.discard)
+        stop_telling = self.tell(served.publish)
+        served.call_when_closed(lambda _: stop_telling())
         return served
+
+    def http_app(  # noqa: PLR0913 - each is a keyword of its own, and most are never given
+        self,
+        path: str = "/mcp",
+        *,
+        host: str | None = None,
+        allowed_hosts: Sequence[str] | None = None,
+        allowed_origins: Sequence[str] | None = None,
+        cors: bool = False,
+        sessions: bool = True,
+        streams: bool = False,
+        sse: bool | str = False,
+        health: bool | str = False,
+        grace: float = 5.0,
+        stores: Stores | None = None,
+    ) -> HttpApp:
+        """Return the server as an ASGI application, for uvicorn, granian, hypercorn or a framework.
+
+        Modern requests and sessions of all legacy revisions that have them are served at the same
+        path, with and without a slash at its end. Mounted at a prefix, the endpoint is below it,
+        and the prefix itself is the endpoint too. Nobody needs to run the application's lifespan.
+
+        Args:
+            path: The path of the endpoint.
+            host: The address that it will be bound to, if known. Bound to a loopback address, it
+                answers requests to `localhost` only, unless `allowed_hosts` says more.
+            allowed_hosts: Names it is reached by, such as `mcp.example.com`, `*.example.com` or
+                `*`; by default any, when it is not bound to a loopback address.
+            allowed_origins: Web pages that may use it besides its own, such as
+                `https://app.example.com` or `*`.
+            cors: Let those pages read the answers, too.
+            sessions: Give legacy clients sessions. Without, no state is kept of them, and nothing
+                can be asked of them while they wait; modern clients do not notice.
+            streams: Answer by a stream of events even when there is nothing to send before the
+                result.
+            sse: Serve HTTP+SSE of 2024-11-05 as well: at `/sse`, or at this path.
+            health: Answer `GET /health`, or this path, whoever asks.
+            grace: Seconds that requests have to finish when the server ends.
+            stores: Where sessions, events and news of changes are kept; by default in memory.
+
+        Raises:
+            ValueError: The path does not begin with a slash, or a host or origin cannot be read.
+        """
+        from wigwag.runtime.http_endpoint import HttpLimits  # noqa: PLC0415
+        from wigwag.server.http_app import HttpApp, HttpOptions  # noqa: PLC0415
+        from wigwag.stores.memory import memory_stores  # noqa: PLC0415
+
+        limits = self.limits
+        made = stores or memory_stores(
+            max_sessions=limits.sessions,
+            max_events=limits.events,
+            max_event_bytes=limits.event_bytes,
+        )
+        return HttpApp(
+            self,
+            self._description,
+            self._handlers,
+            made,
+            HttpLimits(
+                max_message_bytes=limits.max_message_bytes,
+                session_lifetime=limits.session_lifetime,
+                streams=limits.streams,
+                calls=limits.calls,
+                keep_alive=limits.keep_alive,
+                retry=limits.retry,
+            ),
+            HttpOptions(
+                path=path,
+                host=host,
+                allowed_hosts=allowed_hosts,
+                allowed_origins=allowed_origins,
+                cors=cors,
+                sessions=sessions,
+                streams=streams,
+                sse=sse,
+                health=health,
+                grace=grace,
+            ),
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -16,7 +16,7 @@ from wigwag.errors import TransportError
 from wigwag.transports.contract import Connection
 from wigwag.transports.stream import HIGH_WATER_BYTES, StreamConnection
 
-__all__ = ["connect_tcp", "connect_unix", "listen_tcp", "listen_unix"]
+__all__ = ["bind_tcp", "connect_tcp", "connect_unix", "listen_tcp", "listen_unix"]
 
 
 class _SocketConnection(StreamConnection):
@@ -99,6 +99,36 @@ async def listen_tcp(
         )
     except OSError as error:
         raise TransportError(f"cannot listen on {host} port {port}: {error}") from error
+
+
+def bind_tcp(host: str, port: int, *, backlog: int) -> list[socket.socket]:
+    """Return sockets that listen on a TCP port, one for each address of the host.
+
+    Raises:
+        TransportError: The port cannot be had, or the host cannot be found.
+    """
+    sockets: list[socket.socket] = []
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        for family, _, _, _, address in dict.fromkeys(found):
+            listener = socket.socket(family, socket.SOCK_STREAM)
+            sockets.append(listener)
+            if os.name == "posix":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            # All addresses get the same port, also when the system chooses it.
+            port = port or sockets[0].getsockname()[1]
+            listener.bind((address[0], port, *address[2:]))
+            listener.listen(backlog)
+            listener.setblocking(False)  # noqa: FBT003
+    except (OSError, OverflowError) as error:
+        for listener in sockets:
+            listener.close()
+        raise TransportError(f"cannot listen on {host} port {port}: {error}") from error
+    return sockets
 
 
 async def listen_unix(

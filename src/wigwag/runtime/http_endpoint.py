@@ -1,0 +1,498 @@
+"""The MCP endpoint of an HTTP server: one path, every revision.
+
+Which era a POST is of follows from its body, with the headers as a hint: what describes itself in
+`_meta` is modern, whatever else it carries; anything else belongs to a session, begins one, or has
+no place here.
+
+Spec: basic/transports/streamable-http, 2025-11-25 basic/transports#streamable-http
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from wigwag.bindings.http_headers import (
+    MCP_PROTOCOL_VERSION,
+    MCP_SESSION_ID,
+    RequestHeaders,
+    accepts,
+    is_json,
+)
+from wigwag.jsonrpc.codec import UNDECODABLE, encode_error
+from wigwag.jsonrpc.codes import INVALID_REQUEST
+from wigwag.jsonrpc.messages import RequestId
+from wigwag.protocol.params import is_modern, read_broken_meta
+from wigwag.protocol.server import ServerDescription, ServerProtocol, Session
+from wigwag.protocol.subscriptions import Change
+from wigwag.runtime.dispatch import Handler
+from wigwag.runtime.event_stream import EventStream, write_replay
+from wigwag.runtime.http_exchange import HttpExchange, OpenCall, Surroundings
+from wigwag.runtime.http_sessions import HttpSessions, LiveSession
+from wigwag.runtime.server_connection import CHANGES_DELAY
+from wigwag.runtime.wire_log import WireLog, open_wire_log
+from wigwag.schema import (
+    INITIALIZE,
+    LEGACY_REVISIONS,
+    V2025_03_26,
+    ClientCapabilities,
+    RequestMetaObject,
+)
+from wigwag.stores.contract import StoreFull, Stores
+from wigwag.transports.asgi import (
+    Answer,
+    BodyTooLarge,
+    ClientGone,
+    HttpRequest,
+    Receive,
+    Scope,
+    read_body,
+)
+
+_logger = logging.getLogger("wigwag.http")
+
+_OK: Final = 200
+_BAD_REQUEST: Final = 400
+_NOT_FOUND: Final = 404
+_NOT_ALLOWED: Final = 405
+_NOT_ACCEPTABLE: Final = 406
+_TOO_LARGE: Final = 413
+_UNSUPPORTED_TYPE: Final = 415
+_UNAVAILABLE: Final = 503
+
+_CONTENT_TYPE: Final = b"content-type"
+_CONTENT_LENGTH: Final = b"content-length"
+_ACCEPT: Final = b"accept"
+
+
+class HttpLimits(Struct, frozen=True, kw_only=True):
+    """Bounds of an HTTP endpoint.
+
+    Attributes:
+        max_message_bytes: Longest body of a request.
+        session_lifetime: Seconds without a request after which a session is forgotten.
+        streams: How many streams may be open: subscriptions, and standalone ones of sessions.
+        calls: How many requests may be under way.
+        keep_alive: Seconds after which a silent stream gets a comment, so that nothing between
+            server and client takes it for dead.
+        retry: Seconds after which a client that lost a stream should come back.
+    """
+
+    max_message_bytes: int
+    session_lifetime: float
+    streams: int
+    calls: int
+    keep_alive: float
+    retry: float
+
+
+class HttpEndpoint:
+    """Answers the requests to one path.
+
+    Args:
+        description: What the server says about itself.
+        handlers: What answers requests, by method.
+        stores: Where sessions and events are kept.
+        limits: What it takes and spends.
+        has_sessions: Whether legacy clients get sessions. Without, each of their requests stands
+            for itself: nothing can be asked of them, nor can they be told anything on its own.
+        streams_always: Whether requests are answered by streams of events even when there is
+            nothing to send before the result.
+    """
+
+    def __init__(
+        self,
+        description: ServerDescription,
+        handlers: Mapping[str, Handler],
+        stores: Stores,
+        limits: HttpLimits,
+        *,
+        has_sessions: bool = True,
+        streams_always: bool = False,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self._description = description
+        self._stores = stores
+        self._limits = limits
+        self._has_sessions = has_sessions
+        self._streams_always = streams_always
+        self._loop = loop
+        self._around = Surroundings(handlers, stores, loop, limits.retry)
+        self._wire = open_wire_log("server") is not None
+        self._sessions = HttpSessions(stores, limits.session_lifetime, self._open_wire)
+        self._standalone: dict[LiveSession, EventStream] = {}
+        self._changes: dict[Change, None] = {}  # to be reported soon, each once
+        self._also_keep_alive: Callable[[], None] | None = None
+        self._unsubscribe = stores.changes.subscribe(self._hear)
+        self._upkeep = loop.create_task(self._keep_up())
+        self._supported = (*description.legacy, *description.modern)
+
+    def _open_wire(self) -> WireLog | None:
+        return open_wire_log("server") if self._wire else None
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions are open here."""
+        return len(self._sessions)
+
+    @property
+    def calls(self) -> int:
+        """How many requests are under way."""
+        return len(self._around.open)
+
+    # --- requests
+
+    async def post(self, scope: Scope, receive: Receive, answer: Answer) -> None:
+        """Take a message. Spec: basic/transports/streamable-http#sending-messages."""
+        headers = RequestHeaders(scope["headers"])
+        accepted = accepts(headers.get(_ACCEPT))
+        refusal = self._refusal_by_head(headers, accepted)
+        if refusal is not None:
+            status, why = refusal
+            await _refuse(answer, status, why)
+            return
+        try:
+            limit = self._limits.max_message_bytes
+            body = await read_body(receive, headers.get(_CONTENT_LENGTH), limit)
+        except BodyTooLarge as error:
+            await _refuse(answer, _TOO_LARGE, f"Invalid Request: {error}")
+            return
+        except ClientGone:
+            return
+        try:
+            session, record = await self._find_session(headers, body)
+        except _Refused as error:
+            await _refuse(answer, error.status, error.reason, error.message_id)
+            return
+        if self._streams_always and accepted[1]:
+            accepted = (False, True)
+        protocol = ServerProtocol(
+            self._description,
+            session=record,
+            in_flight=None if session is None else session.in_flight,
+            headers=headers,
+        )
+        wire = None
+        if self._wire:
+            wire = self._open_wire() if session is None else session.wire
+        exchange = HttpExchange(
+            self._around, protocol, answer, HttpRequest(scope), session, wire, accepted
+        )
+        exchange.take(body)
+        if protocol.session is not record and not await self._begin_session(exchange, answer, body):
+            return
+        if self._is_overloaded(exchange):
+            protocol.abandon()
+            await self._refuse_busy(answer, body, exchange)
+            return
+        await exchange.respond(receive)
+        if session is not None:
+            await self._sessions.save(session)
+
+    async def get(self, headers: RequestHeaders, receive: Receive, answer: Answer) -> None:
+        """Open the standalone stream of a session, or go on with a stream that was cut."""
+        session = await self._session_for(headers, answer)
+        if session is None:
+            return
+        if not accepts(headers.get(_ACCEPT))[1]:
+            await _refuse(answer, _NOT_ACCEPTABLE, "Not Acceptable: accept text/event-stream")
+            return
+        if len(self._standalone) + len(self._around.open) >= self._limits.streams:
+            await _refuse(answer, _UNAVAILABLE, self._too_many_streams())
+            return
+        last_event_id = headers.last_event_id
+        call = OpenCall()
+        if last_event_id is None:
+            stream = self._open_standalone(session, answer, call)
+        else:
+            found = await self._resume(session, last_event_id, answer, call)
+            if found is None:
+                return
+            stream = found
+        if await call.wait(receive):
+            stream.detach()
+
+    async def delete(self, headers: RequestHeaders, answer: Answer) -> None:
+        """End a session, as its client wants."""
+        session = await self._session_for(headers, answer)
+        if session is not None:
+            self._standalone.pop(session, None)
+            await self._sessions.close(session.id)
+            await answer.whole(_OK)
+
+    # --- what a POST may be refused for before it is read
+
+    def _refusal_by_head(
+        self, headers: RequestHeaders, accepted: tuple[bool, bool]
+    ) -> tuple[int, str] | None:
+        if not is_json(headers.get(_CONTENT_TYPE)):
+            return _UNSUPPORTED_TYPE, "Unsupported Media Type: send application/json"
+        if True not in accepted:
+            wanted = "application/json, text/event-stream"
+            return _NOT_ACCEPTABLE, f"Not Acceptable: send `Accept: {wanted}`"
+        return None
+
+    # --- sessions
+
+    async def _find_session(
+        self, headers: RequestHeaders, body: bytes
+    ) -> tuple[LiveSession | None, Session | None]:
+        """Return the session that a message belongs to, and what is known of it.
+
+        Raises:
+            _Refused: There is none, and the message needs one.
+        """
+        session_id = headers.get(MCP_SESSION_ID)
+        stated = headers.get(MCP_PROTOCOL_VERSION)
+        claims_modern = stated is not None and stated.decode("latin-1") not in LEGACY_REVISIONS
+        if claims_modern and session_id is None:
+            return None, None
+        if not self._has_sessions:
+            return None, self._assumed_session(headers, body)
+        if session_id is None:
+            return None, None
+        glance = _Glance.at(body) if claims_modern else None
+        if glance is not None and is_modern(glance.meta):
+            return None, None
+        session = await self._sessions.find(session_id.decode("latin-1"), self._loop.time())
+        if session is not None:
+            if claims_modern and stated is not None and stated.decode() not in self._supported:
+                raise _Refused(_BAD_REQUEST, _unknown_version(stated, self._supported), glance)
+            return session, session.record
+        glance = _Glance.at(body)
+        if is_modern(glance.meta) or glance.method == INITIALIZE:
+            return None, None
+        reason = (
+            "Invalid Request: this session has ended, or never was; "
+            "send `initialize` without Mcp-Session-Id to begin a new one"
+        )
+        raise _Refused(_NOT_FOUND, reason, glance)
+
+    def _assumed_session(self, headers: RequestHeaders, body: bytes) -> Session | None:
+        """Return what stands in for a session where none are kept."""
+        glance = _Glance.at(body)
+        if is_modern(glance.meta):
+            return None
+        revision = headers.protocol_version or V2025_03_26
+        if glance.method != INITIALIZE and revision not in self._description.legacy:
+            reason = _unknown_version(revision.encode(), self._supported)
+            raise _Refused(_BAD_REQUEST, reason, glance)
+        return Session(
+            revision if revision in LEGACY_REVISIONS else V2025_03_26,
+            UNSET,
+            ClientCapabilities(),
+            is_initialized=True,
+            is_assumed=True,
+        )
+
+    async def _begin_session(self, exchange: HttpExchange, answer: Answer, body: bytes) -> bool:
+        """Keep the session that an exchange has begun; returns whether that was possible."""
+        record = exchange.protocol.session
+        assert record is not None
+        if not self._has_sessions:
+            return True
+        try:
+            session = await self._sessions.open(record, self._loop.time(), exchange.wire)
+        except StoreFull as error:
+            _logger.warning("refused a session: %s (Limits.sessions)", error)
+            glance = _Glance.at(body)
+            await _refuse(answer, _UNAVAILABLE, f"Service Unavailable: {error}", glance.id)
+            return False
+        answer.add_header(MCP_SESSION_ID, session.id.encode())
+        return True
+
+    async def _session_for(self, headers: RequestHeaders, answer: Answer) -> LiveSession | None:
+        """Return the session of a GET or DELETE; `None` when it has been refused."""
+        session_id = headers.session_id
+        if not self._has_sessions or not self._description.legacy:
+            await answer.whole(_NOT_ALLOWED, headers=((b"allow", b"POST"),))
+            return None
+        if session_id is None:
+            reason = "Invalid Request: Mcp-Session-Id is missing; `initialize` gives one"
+            await _refuse(answer, _BAD_REQUEST, reason)
+            return None
+        stated = headers.protocol_version
+        if stated is not None and stated not in self._supported:
+            reason = _unknown_version(stated.encode(), self._supported)
+            await _refuse(answer, _BAD_REQUEST, reason)
+            return None
+        session = await self._sessions.find(session_id, self._loop.time())
+        if session is None:
+            reason = "Invalid Request: this session has ended, or never was"
+            await _refuse(answer, _NOT_FOUND, reason)
+        return session
+
+    # --- streams of sessions
+
+    def _open_standalone(self, session: LiveSession, answer: Answer, call: OpenCall) -> EventStream:
+        before = self._standalone.pop(session, None)
+        if before is not None:  # its connection may be dead without anybody knowing
+            before.end()
+        log = session.new_log(self._stores, self._limits.retry)
+        stream = EventStream(answer, self._loop, log=log, on_end=call.is_over)
+        session.standalone = self._standalone[session] = stream
+        stream.open()
+        return stream
+
+    async def _resume(
+        self, session: LiveSession, last_event_id: str, answer: Answer, call: OpenCall
+    ) -> EventStream | None:
+        """Go on with a stream; `None` when all there is of it has been sent, or nothing known."""
+        name = last_event_id.partition("-")[2]
+        stream = session.streams.get(name)
+        if stream is None and session.standalone is not None:
+            log = session.standalone.log
+            stream = session.standalone if log is not None and log.stream == name else None
+        if stream is not None:
+            stream.call_at_end(call.is_over)
+            if await stream.attach(answer, last_event_id, self._stores.events):
+                return stream
+        else:
+            replay = await self._stores.events.replay(session.id, last_event_id)
+            if replay is not None:
+                await write_replay(answer, replay.events)
+                await answer.end()
+                return None
+        reason = f"Invalid Request: nothing is known any more of an event {last_event_id!r}"
+        await _refuse(answer, _BAD_REQUEST, reason)
+        return None
+
+    # --- load
+
+    def _is_overloaded(self, exchange: HttpExchange) -> bool:
+        if exchange.is_listening:
+            return len(self._standalone) + len(self._around.open) >= self._limits.streams
+        return exchange.is_under_way and len(self._around.open) >= self._limits.calls
+
+    async def _refuse_busy(self, answer: Answer, body: bytes, exchange: HttpExchange) -> None:
+        if exchange.is_listening:
+            reason = self._too_many_streams()
+        else:
+            exchange.cancel_all()
+            limit = self._limits.calls
+            reason = f"Service Unavailable: {limit} requests are under way, no more are allowed"
+            _logger.warning("refused a request: %s are under way (Limits.calls)", limit)
+        await _refuse(answer, _UNAVAILABLE, reason, _Glance.at(body).id)
+
+    def _too_many_streams(self) -> str:
+        limit = self._limits.streams
+        _logger.warning("refused a stream: %s are open (Limits.streams)", limit)
+        return f"Service Unavailable: {limit} streams are open, and no more are allowed"
+
+    # --- changes
+
+    def publish(self, change: Change) -> None:
+        """Tell clients of this server, here and at its replicas; may be called in any thread."""
+        if asyncio._get_running_loop() is self._loop:
+            self._stores.changes.publish(msgspec.json.encode(change))
+        elif not self._loop.is_closed():
+            data = msgspec.json.encode(change)
+            self._loop.call_soon_threadsafe(self._stores.changes.publish, data)
+
+    def _hear(self, data: bytes) -> None:
+        change = msgspec.json.decode(data, type=Change)
+        if not self._changes:
+            self._loop.call_later(CHANGES_DELAY, self._report)
+        self._changes[change] = None
+
+    def _report(self) -> None:
+        changes, self._changes = self._changes, {}
+        for exchange in list(self._around.open):
+            if exchange.is_listening:
+                exchange.report(changes)
+        for session, stream in list(self._standalone.items()):
+            protocol = ServerProtocol(self._description, session=session.record)
+            for change in changes:
+                protocol.publish(change)
+            messages = protocol.messages_to_send()
+            if messages:
+                if session.wire is not None:
+                    for message in messages:
+                        session.wire.sent(message)
+                stream.push(messages)
+
+    # --- upkeep and end
+
+    def also_keep_alive(self, keep_alive: Callable[[], None]) -> None:
+        """Call this too when silent streams get their comments."""
+        self._also_keep_alive = keep_alive
+
+    async def _keep_up(self) -> None:
+        """Keep silent streams alive and forget sessions that are not used."""
+        while True:
+            await asyncio.sleep(min(self._limits.keep_alive, self._limits.session_lifetime / 2))
+            for exchange in list(self._around.open):
+                exchange.keep_alive()
+            await self._sessions.sweep(self._loop.time())
+            for session, stream in list(self._standalone.items()):
+                if stream.has_ended:
+                    del self._standalone[session]
+                else:
+                    stream.keep_alive()
+            if self._also_keep_alive is not None:
+                self._also_keep_alive()
+
+    async def aclose(self, *, grace: float) -> None:
+        """End subscriptions and streams at once, and requests when they had some time to finish.
+
+        Args:
+            grace: How many seconds they have. Then they are cancelled.
+        """
+        self._unsubscribe()
+        self._upkeep.cancel()
+        await asyncio.gather(*(exchange.stop(grace) for exchange in list(self._around.open)))
+        self._standalone.clear()
+        await self._sessions.forget_all("the server ends")
+
+
+class _Refused(Exception):
+    """A message cannot be served; the answer says why."""
+
+    def __init__(self, status: int, reason: str, glance: _Glance | None) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+        self.message_id = None if glance is None else glance.id
+
+
+class _Envelope(Struct, frozen=True):
+    id: Any = UNSET
+    method: Any = UNSET
+    params: Raw | UnsetType = UNSET
+
+
+class _Glance(Struct, frozen=True):
+    """What must be known of a message to find out where it belongs."""
+
+    id: RequestId | None = None
+    method: str | None = None
+    meta: RequestMetaObject | UnsetType = UNSET
+
+    @classmethod
+    def at(cls, body: bytes) -> _Glance:
+        """Look at a body; what cannot be read is left out."""
+        try:
+            envelope = msgspec.json.decode(body, type=_Envelope)
+        except UNDECODABLE:
+            return cls()
+        message_id = envelope.id
+        is_id = isinstance(message_id, str | int) and not isinstance(message_id, bool)
+        method = envelope.method if isinstance(envelope.method, str) else None
+        return cls(message_id if is_id else None, method, read_broken_meta(envelope.params))
+
+
+def _unknown_version(stated: bytes, supported: tuple[str, ...]) -> str:
+    version = stated.decode("latin-1")
+    known = ", ".join(supported)
+    return f"Invalid Request: MCP-Protocol-Version {version!r} is not served here; {known} are"
+
+
+async def _refuse(
+    answer: Answer, status: int, reason: str, message_id: RequestId | None = None
+) -> None:
+    await answer.whole(status, encode_error(message_id, INVALID_REQUEST, reason))

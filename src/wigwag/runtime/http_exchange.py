@@ -1,0 +1,324 @@
+"""Serves one message that came by an HTTP POST, and answers it.
+
+A request whose handler is quick is answered with one JSON body. When something must be said before
+its result, or it takes long, the answer becomes a stream of events; so the status can still follow
+from the outcome as long as possible.
+
+Spec: basic/transports/streamable-http
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from wigwag.jsonrpc.codes import INVALID_REQUEST, METHOD_NOT_FOUND
+from wigwag.protocol.events import MessageIgnored
+from wigwag.protocol.server import ServerProtocol
+from wigwag.protocol.subscriptions import Change
+from wigwag.runtime.dispatch import Dispatch, Handler, start_task
+from wigwag.runtime.event_stream import EventStream
+from wigwag.runtime.http_sessions import LiveSession
+from wigwag.runtime.wire_log import WireLog
+from wigwag.stores.contract import Stores
+from wigwag.transports.asgi import Answer, HttpRequest, Receive, wait_until_gone
+
+_NOT_FOUND: Final = 404
+_BAD_REQUEST: Final = 400
+_ACCEPTED: Final = 202
+_OK: Final = 200
+
+
+class OpenCall:
+    """Keeps a call of the ASGI server open while others write the answer.
+
+    The task of the call waits for the client to go away. It needs no other task that would tell
+    it that the answer is complete: it is woken by being cancelled, as by `asyncio.timeout`.
+    """
+
+    __slots__ = ("_is_over", "_is_waiting", "_task")
+
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        self._is_over = False
+        self._is_waiting = False
+
+    async def wait(self, receive: Receive) -> bool:
+        """Wait until the call is over; returns whether that is because the client went away."""
+        if self._is_over:
+            return False
+        self._is_waiting = True
+        try:
+            await wait_until_gone(receive)
+        except asyncio.CancelledError:
+            # Somebody else may want to cancel the task as well.
+            if not self._is_over or (self._task is not None and self._task.uncancel() > 0):
+                raise
+        finally:
+            self._is_waiting = False
+        return not self._is_over
+
+    def is_over(self) -> None:
+        """The answer is complete."""
+        self._is_over = True
+        if self._is_waiting and self._task is not None:
+            self._is_waiting = False
+            self._task.cancel()
+
+
+class Surroundings:
+    """What all exchanges of an endpoint share.
+
+    Attributes:
+        handlers: What answers requests, by method.
+        stores: Where events are kept.
+        retry: Seconds after which a client should come back for the rest of a stream.
+        open: The exchanges whose handlers have not finished at once.
+    """
+
+    __slots__ = ("handlers", "loop", "open", "retry", "stores")
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        stores: Stores,
+        loop: asyncio.AbstractEventLoop,
+        retry: float,
+    ) -> None:
+        self.handlers = handlers
+        self.stores = stores
+        self.loop = loop
+        self.retry = retry
+        self.open: set[HttpExchange] = set()
+
+
+class HttpExchange(Dispatch):
+    """One POST and its answer.
+
+    Args:
+        around: What is shared.
+        protocol: The server's end of the conversation, for this message.
+        answer: The HTTP answer.
+        http: The HTTP request.
+        session: The session, if it came in one.
+        wire: Where messages are shown.
+        accepts: Whether the client takes JSON, and whether it takes a stream.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        protocol: ServerProtocol,
+        answer: Answer,
+        http: HttpRequest,
+        session: LiveSession | None,
+        wire: WireLog | None,
+        accepts: tuple[bool, bool],
+    ) -> None:
+        super().__init__(protocol, around.handlers, around.loop, wire)
+        self.http = http
+        self.session = session
+        self._around = around
+        self._answer = answer
+        self._takes_json, self._takes_events = accepts
+        self._stream: EventStream | None = None
+        self._call: OpenCall | None = None
+        self._ignored: MessageIgnored | None = None
+        self._is_complete = False
+        self._has_waited = False
+
+    # --- the way of a message
+
+    def take(self, body: bytes) -> None:
+        """Take the message; what can be done at once is done afterwards."""
+        self._is_flush_due = True  # it is sent by `respond`
+        self._receive(body)
+
+    @property
+    def refuses(self) -> MessageIgnored | None:
+        """Why the message had no effect, if it had none."""
+        return self._ignored
+
+    async def respond(self, receive: Receive) -> None:
+        """Answer; returns when the answer is complete, or the client has gone."""
+        messages = self._messages_to_send()
+        if self._is_done and (not messages or self._is_single(messages)):
+            self._is_complete = True
+            await self._answer_whole(messages)
+            return
+        self._around.open.add(self)
+        self._call = OpenCall()
+        if messages or not self._takes_json:
+            self._push(messages)
+        if await self._call.wait(receive):
+            self._lose_client()
+
+    @property
+    def _is_done(self) -> bool:
+        return not self._tasks and not self.protocol.is_listened_to
+
+    @property
+    def wire(self) -> WireLog | None:
+        """Where its messages are shown."""
+        return self._wire
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether its answer is still to come."""
+        return not self._is_done
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it is a subscription."""
+        return self.protocol.is_listened_to
+
+    def _is_single(self, messages: list[bytes]) -> bool:
+        """Tell whether this is the answer and nothing else, and may be sent as it is."""
+        return (
+            len(messages) == 1
+            and self._takes_json
+            and not messages[0].startswith(b'{"jsonrpc":"2.0","method"')
+        )
+
+    async def _answer_whole(self, messages: list[bytes]) -> None:
+        if messages:
+            await self._answer.whole(self._status(), messages[0])
+        elif self._ignored is not None and self.protocol.session is None:
+            await self._answer.whole(_BAD_REQUEST)
+        else:
+            await self._answer.whole(_ACCEPTED)
+
+    def _status(self) -> int:
+        """Return the status of a single answer. Spec: basic/transports/streamable-http."""
+        code = self.protocol.unserved
+        if code is None:
+            return _OK
+        in_session = self.protocol.session is not None
+        if code == METHOD_NOT_FOUND:
+            return _OK if in_session else _NOT_FOUND
+        return _BAD_REQUEST if not in_session or code <= INVALID_REQUEST else _OK
+
+    def _flush(self) -> None:
+        messages = self._messages_to_send()
+        is_done = self._is_done
+        if self._is_complete or not (messages or is_done):
+            return
+        if is_done and self._stream is None and self._is_single(messages):
+            self._is_complete = True
+            start_task(self._complete(messages), loop=self._loop)
+        else:
+            self._push(messages)
+
+    async def _complete(self, messages: list[bytes]) -> None:
+        try:
+            await self._answer_whole(messages)
+        finally:
+            self._leave()
+
+    def _push(self, messages: list[bytes]) -> None:
+        """Send messages as events; the last of them ends the stream."""
+        stream = self._stream or self._open_stream()
+        if messages:
+            stream.push(messages)
+        if self._is_done:
+            self._is_complete = True
+            stream.end()
+            if not stream.is_attached:
+                self._leave()
+
+    def _open_stream(self) -> EventStream:
+        session = self.session
+        log = None
+        if session is not None:
+            log = session.new_log(self._around.stores, self._around.retry)
+        stream = EventStream(self._answer, self._loop, log=log, on_end=self._lose_connection)
+        if session is not None and log is not None:
+            session.streams[log.stream] = stream
+        if self._answer.is_gone:
+            stream.detach()
+        else:
+            stream.open()
+        self._stream = stream
+        return stream
+
+    def report(self, changes: Iterable[Change]) -> None:
+        """Tell a subscription of changes."""
+        for change in changes:
+            self.protocol.publish(change)
+        self._flush()
+
+    # --- its end
+
+    def cancel_all(self) -> None:
+        """Stop its handlers."""
+        for task in list(self._tasks.values()):
+            task.cancel()
+
+    def _lose_connection(self) -> None:
+        """The connection has ended; the stream may go on with another."""
+        if self._call is not None:
+            self._call.is_over()
+        if self._is_complete:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._around.open.discard(self)
+        if self._call is not None:
+            self._call.is_over()
+        stream = self._stream
+        if self.session is not None and stream is not None and stream.log is not None:
+            self.session.streams.pop(stream.log.stream, None)
+
+    def _lose_client(self) -> None:
+        """The client went away; in the modern era that cancels, in a session it may come back."""
+        self._answer.is_gone = True
+        if self.protocol.session is None:
+            self._is_complete = True
+            self.protocol.abandon()
+            self.cancel_all()
+            if self._stream is not None:
+                self._stream.detach()
+            self._leave()
+        elif self._stream is not None:
+            self._stream.detach()
+
+    async def stop(self, timeout: float) -> None:  # noqa: ASYNC109
+        """End it: a subscription at once, a handler when it has had some time to finish."""
+        self.protocol.end_subscriptions()
+        self._flush()
+        tasks = list(self._tasks.values())
+        if tasks:
+            await asyncio.wait(tasks, timeout=timeout)
+        for task in tasks:
+            task.cancel()
+        if self._stream is not None:
+            await asyncio.sleep(0)
+            await self._stream.written()
+
+    def keep_alive(self) -> None:
+        """See to it that nothing between here and the client takes the connection for dead."""
+        if self._stream is not None:
+            self._stream.keep_alive()
+        elif self._has_waited and self._takes_events and not self._is_complete:
+            self._open_stream()
+        self._has_waited = True
+
+    # --- for handlers
+
+    def close_stream(self, retry: float | None = None) -> bool:
+        """Let the client go; it comes back for the result. See `Dispatch.close_stream`."""
+        if self.session is None or self._is_complete or not self._takes_events:
+            return False
+        stream = self._stream or self._open_stream()
+        if stream.log is None or not stream.log.is_primed:
+            return False  # it would not know how to come back
+        if retry is not None:
+            stream.log.retry = retry
+        stream.leave()
+        return True
+
+    def _note(self, event: Any) -> None:
+        if type(event) is MessageIgnored:
+            self._ignored = event
+        super()._note(event)

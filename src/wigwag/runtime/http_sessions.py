@@ -1,0 +1,159 @@
+"""The sessions of legacy clients over HTTP, as far as this process has to do with them.
+
+What a session is sits in the session store, which other replicas may share. What is here is only
+what hangs on open connections: requests in flight and streams.
+Spec: 2025-11-25 basic/transports#session-management
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from wigwag.errors import ConnectionClosed
+from wigwag.protocol.peer import BothInFlight
+from wigwag.protocol.server import Session
+from wigwag.runtime.dispatch import settle
+from wigwag.runtime.event_stream import EventStream, StreamLog
+from wigwag.runtime.wire_log import WireLog
+from wigwag.schema import V2025_11_25
+from wigwag.stores.contract import Stores
+
+_ID_BYTES: Final = 20  # nobody can guess them
+
+
+class LiveSession:
+    """A session that this process has heard of."""
+
+    __slots__ = ("id", "in_flight", "last_used", "record", "saved", "standalone", "streams", "wire")
+
+    def __init__(self, session_id: str, record: Session, wire: WireLog | None) -> None:
+        self.id = session_id
+        self.record = record
+        """What the handshake has settled; all requests of the session share it."""
+        self.in_flight = BothInFlight()
+        self.streams: dict[str, EventStream] = {}
+        """The streams of requests that are being served, by name."""
+        self.standalone: EventStream | None = None
+        """The stream for what belongs to no request, once the client has opened it."""
+        self.saved = record.changes
+        self.last_used = 0.0
+        self.wire = wire
+
+    def new_log(self, stores: Stores, retry: float) -> StreamLog:
+        """Return a place in the event store for one more stream."""
+        is_primed = self.record.revision == V2025_11_25
+        name = os.urandom(6).hex()
+        return StreamLog(stores.events, self.id, name, is_primed=is_primed, retry=retry)
+
+    def end(self, why: str) -> None:
+        """Stop all that goes on in the session."""
+        requests = list(self.in_flight.incoming.values())
+        self.in_flight.incoming.clear()  # nothing is said about them any more
+        for request in requests:
+            if request.served_by is not None:
+                request.served_by.cancel(request)
+        for asked in self.in_flight.outgoing.clear():
+            settle(asked, ConnectionClosed(why))
+        for stream in [*self.streams.values(), self.standalone]:
+            if stream is not None:
+                stream.end()
+
+
+class HttpSessions:
+    """The sessions of one endpoint.
+
+    Args:
+        stores: Where they are kept.
+        lifetime: Seconds without use after which one is forgotten.
+        open_wire: Opens a log for the messages of a session.
+    """
+
+    def __init__(
+        self, stores: Stores, lifetime: float, open_wire: Callable[[], WireLog | None]
+    ) -> None:
+        self._stores = stores
+        self._lifetime = lifetime
+        self._open_wire = open_wire
+        self._live: dict[str, LiveSession] = {}
+
+    def __len__(self) -> int:
+        """How many sessions this process has heard of and still knows."""
+        return len(self._live)
+
+    async def open(self, record: Session, now: float, wire: WireLog | None) -> LiveSession:
+        """Begin a session.
+
+        Raises:
+            StoreFull: There are too many.
+        """
+        session_id = os.urandom(_ID_BYTES).hex()
+        await self._stores.sessions.create(session_id, _encode(record), self._lifetime)
+        live = self._live[session_id] = LiveSession(session_id, record, wire)
+        live.last_used = now
+        return live
+
+    async def find(self, session_id: str, now: float) -> LiveSession | None:
+        """Return the session of an id and note that it is in use; `None` when it is not known."""
+        live = self._live.get(session_id)
+        if live is not None:
+            live.last_used = now
+            if await self._stores.sessions.touch(session_id, self._lifetime):
+                return live
+            await self._drop(live, "the session has expired")
+            return None
+        data = await self._stores.sessions.load(session_id)
+        if data is None or not await self._stores.sessions.touch(session_id, self._lifetime):
+            return None
+        # Of another replica; two requests may have found it at the same time.
+        fresh = LiveSession(session_id, _decode(data), self._open_wire())
+        live = self._live.setdefault(session_id, fresh)
+        live.last_used = now
+        return live
+
+    async def save(self, live: LiveSession) -> None:
+        """Keep what a request has changed of a session."""
+        if live.saved != live.record.changes:
+            live.saved = live.record.changes
+            await self._stores.sessions.save(live.id, _encode(live.record), self._lifetime)
+
+    async def close(self, session_id: str) -> bool:
+        """End a session, as its client wants; returns whether there was one."""
+        existed = await self._stores.sessions.delete(session_id)
+        live = self._live.get(session_id)
+        if live is not None:
+            await self._drop(live, "the client has ended its session")
+        await self._stores.events.forget(session_id)
+        return existed
+
+    async def sweep(self, now: float) -> None:
+        """Forget the sessions that were not used for their lifetime; an open stream is no use."""
+        for live in list(self._live.values()):
+            if live.in_flight.incoming:
+                live.last_used = now  # it counts from the end of the last request
+            elif live.last_used + self._lifetime < now:
+                await self._stores.sessions.delete(live.id)
+                await self._drop(live, "the session has expired")
+
+    async def forget_all(self, why: str) -> None:
+        """End all that goes on in sessions; they stay in the store."""
+        streams = [
+            s for live in self._live.values() for s in (*live.streams.values(), live.standalone)
+        ]
+        for live in self._live.values():
+            live.end(why)
+        self._live.clear()
+        await asyncio.gather(*(stream.written() for stream in streams if stream is not None))
+
+    async def _drop(self, live: LiveSession, why: str) -> None:
+        self._live.pop(live.id, None)
+        live.end(why)
+        await self._stores.events.forget(live.id)
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Session).decode

@@ -1,0 +1,156 @@
+"""The two endpoints of HTTP+SSE, the transport of revision 2024-11-05, for clients of old.
+
+A client opens a stream of events and is told in its first event where to post its messages;
+everything it is answered comes by the stream.
+Spec: 2024-11-05 basic/transports#http-with-sse
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import parse_qs
+
+from wigwag.bindings.http_headers import RequestHeaders, is_json
+from wigwag.bindings.sse import encode_event
+from wigwag.jsonrpc.codec import encode_error
+from wigwag.jsonrpc.codes import INVALID_REQUEST
+from wigwag.runtime.event_stream import EventStream
+from wigwag.runtime.http_exchange import OpenCall
+from wigwag.runtime.server_connection import ServerConnection
+from wigwag.transports.asgi import Answer, BodyTooLarge, ClientGone, Receive, Scope, read_body
+from wigwag.transports.contract import Connection, Receiver
+
+_ID_BYTES: Final = 20
+
+
+class _SseConnection:
+    """One client's stream, as a connection that carries messages both ways."""
+
+    def __init__(self, stream: EventStream) -> None:
+        self.stream = stream
+        self._receiver: Receiver | None = None
+
+    def start(self, receiver: Receiver) -> None:
+        """Begin to deliver."""
+        self._receiver = receiver
+
+    def deliver(self, message: bytes) -> None:
+        """Hand a message over that the client has posted."""
+        assert self._receiver is not None
+        self._receiver.messages_received([message])
+
+    def lose(self) -> None:
+        """Learn that the client has closed its stream."""
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.connection_lost(None)
+
+    def send(self, messages: list[bytes]) -> None:
+        """Send messages to the client."""
+        self.stream.push(messages)
+
+    async def drain(self) -> None:
+        """Wait until what was sent has left."""
+        await self.stream.written()
+
+    def abort(self) -> None:
+        """Drop the connection at once."""
+        self.stream.detach()
+
+    async def aclose(self) -> None:
+        """Send what is left, and end the stream."""
+        self.stream.end()
+        self.lose()
+
+
+class SseEndpoints:
+    """Serves HTTP+SSE.
+
+    Args:
+        serve: Begins to serve a connection.
+        max_message_bytes: Longest message accepted.
+        max_streams: How many clients there may be.
+        messages_path: The last part of the path that messages are posted to.
+    """
+
+    def __init__(
+        self,
+        serve: Callable[[Connection], ServerConnection],
+        *,
+        max_message_bytes: int,
+        max_streams: int,
+        messages_path: str,
+    ) -> None:
+        self._serve = serve
+        self._max_message_bytes = max_message_bytes
+        self._max_streams = max_streams
+        self._messages_path = messages_path
+        self._open: dict[str, _SseConnection] = {}
+        self._served: set[ServerConnection] = set()
+
+    async def get(self, scope: Scope, receive: Receive, answer: Answer) -> None:
+        """Open a client's stream."""
+        if len(self._open) >= self._max_streams:
+            limit = self._max_streams
+            await _refuse(answer, 503, f"{limit} streams are open, and no more are allowed")
+            return
+        call = OpenCall()
+        loop = asyncio.get_running_loop()
+        stream = EventStream(answer, loop, on_end=call.is_over)
+        connection = _SseConnection(stream)
+        session_id = os.urandom(_ID_BYTES).hex()
+        # Relative to this very URL: whatever a proxy has put in front of the path stays there.
+        way = "../" if scope["path"].endswith("/") else ""
+        target = f"{way}{self._messages_path}?session_id={session_id}"
+        await answer.begin_events()
+        await answer.more(encode_event(target.encode(), event="endpoint"))
+        served = self._serve(connection)
+        self._open[session_id] = connection
+        self._served.add(served)
+        served.call_when_closed(self._served.discard)
+        try:
+            if await call.wait(receive):
+                stream.detach()
+        finally:
+            del self._open[session_id]
+            connection.lose()
+
+    async def post(self, scope: Scope, receive: Receive, answer: Answer) -> None:
+        """Take a message of a client."""
+        headers = RequestHeaders(scope["headers"])
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        session_id = query.get("session_id", [""])[0]
+        connection = self._open.get(session_id)
+        if connection is None:
+            await _refuse(answer, 404, "this stream has ended, or never was; open a new one")
+        elif not is_json(headers.get(b"content-type")):
+            await _refuse(answer, 415, "send application/json")
+        else:
+            try:
+                length = headers.get(b"content-length")
+                body = await read_body(receive, length, self._max_message_bytes)
+            except BodyTooLarge as error:
+                await _refuse(answer, 413, str(error))
+            except ClientGone:
+                pass
+            else:
+                await answer.whole(202)
+                connection.deliver(body)
+
+    def keep_alive(self) -> None:
+        """Send silent clients a comment."""
+        for connection in list(self._open.values()):
+            connection.stream.keep_alive()
+
+    async def aclose(self) -> None:
+        """End all streams."""
+        served = list(self._served)
+        await asyncio.gather(*(each.aclose() for each in served))
+        await asyncio.gather(*(each.stream.written() for each in list(self._open.values())))
+
+
+async def _refuse(answer: Answer, status: int, reason: str) -> None:
+    await answer.whole(status, encode_error(None, INVALID_REQUEST, f"Invalid Request: {reason}"))

@@ -1,0 +1,374 @@
+"""A server as an ASGI application: which path is what, who may ask, when it begins and ends.
+
+Spec: basic/transports/streamable-http
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol, TypedDict
+
+import msgspec
+
+from wigwag.bindings.http_headers import RequestHeaders
+from wigwag.bindings.http_hosts import HostRules
+from wigwag.jsonrpc.codec import encode_error
+from wigwag.jsonrpc.codes import INTERNAL_ERROR, INVALID_REQUEST
+from wigwag.protocol.server import ServerDescription
+from wigwag.protocol.subscriptions import Change
+from wigwag.runtime.dispatch import Handler
+from wigwag.runtime.http_endpoint import HttpEndpoint, HttpLimits
+from wigwag.runtime.server_connection import ServerConnection
+from wigwag.runtime.sse_endpoints import SseEndpoints
+from wigwag.schema import Implementation
+from wigwag.stores.contract import Stores
+from wigwag.transports.asgi import Answer, Headers, Receive, Scope, Send
+from wigwag.transports.contract import Connection
+
+_logger = logging.getLogger("wigwag.http")
+
+DEFAULT_PATH: Final = "/mcp"
+
+_EXPOSED: Final = b"mcp-session-id, mcp-protocol-version, www-authenticate"
+_METHODS: Final = b"GET, POST, DELETE, OPTIONS"
+_PREFLIGHT_AGE: Final = b"86400"
+# What a page may send when it does not say what it wants to.
+_REQUEST_HEADERS: Final = (
+    b"accept, authorization, content-type, last-event-id, mcp-method, mcp-name, "
+    b"mcp-protocol-version, mcp-session-id"
+)
+
+
+class HttpKeywords(TypedDict, total=False):
+    """What `Server.run` hands on to `Server.http_app`."""
+
+    allowed_hosts: Sequence[str] | None
+    allowed_origins: Sequence[str] | None
+    cors: bool
+    sessions: bool
+    streams: bool
+    sse: bool | str
+    health: bool | str
+    grace: float
+    stores: Stores | None
+
+
+class HttpOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server is to be served over HTTP; see `Server.http_app`."""
+
+    path: str = DEFAULT_PATH
+    host: str | None = None
+    allowed_hosts: Sequence[str] | None = None
+    allowed_origins: Sequence[str] | None = None
+    cors: bool = False
+    sessions: bool = True
+    streams: bool = False
+    sse: bool | str = False
+    health: bool | str = False
+    grace: float = 5.0
+
+
+class Servable(Protocol):
+    """What an application needs of its server."""
+
+    info: Implementation
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Keep the server's lifespan open."""
+        ...
+
+    def start(self, connection: Connection) -> ServerConnection:
+        """Begin to serve a connection."""
+        ...
+
+    def tell(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Have each change of the server handed over; returns what ends that."""
+        ...
+
+
+class HttpApp:
+    """The ASGI application of a server; `Server.http_app` makes it.
+
+    It needs nobody who runs its lifespan: without, it begins with the first request. It may be
+    mounted several times, run again after it has ended, and run in another event loop.
+    """
+
+    def __init__(
+        self,
+        server: Servable,
+        description: ServerDescription,
+        handlers: Mapping[str, Handler],
+        stores: Stores,
+        limits: HttpLimits,
+        options: HttpOptions,
+    ) -> None:
+        if not options.path.startswith("/"):
+            raise ValueError(f"the path begins with a slash, as in /mcp, not {options.path!r}")
+        self._server = server
+        self._description = description
+        self._handlers = handlers
+        self._stores = stores
+        self._limits = limits
+        self._options = options
+        self.path = options.path.rstrip("/")
+        """The path of the endpoint, below the prefix that the application is mounted at."""
+        sse = "/sse" if options.sse is True else options.sse
+        self._sse_path = sse.rstrip("/") if isinstance(sse, str) else None
+        self._messages_path = None if self._sse_path is None else _beside(self._sse_path)
+        health = "/health" if options.health is True else options.health
+        self._health_path = health if isinstance(health, str) else None
+        self.rules = HostRules(
+            host=options.host,
+            allowed_hosts=options.allowed_hosts,
+            allowed_origins=options.allowed_origins,
+        )
+        self._life: _Life | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection of an ASGI server."""
+        if scope["type"] == "http":
+            life = self._life
+            if life is None or life.loop is not asyncio.get_running_loop():
+                life = self._begin()
+            if life.endpoint is None and not await self._has_begun(life, send):
+                return
+            await self._serve(life, scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1000})
+
+    # --- its life
+
+    async def start(self) -> None:
+        """Begin to serve, in this event loop; does nothing when it does so already.
+
+        Raises:
+            Exception: The server's lifespan failed, with this.
+        """
+        life = self._life
+        if life is None or life.loop is not asyncio.get_running_loop():
+            life = self._begin()
+        await life.has_begun()
+
+    async def aclose(self) -> None:
+        """End open streams at once, and requests after a grace; may be called twice."""
+        life = self._life
+        if life is not None and life.loop is asyncio.get_running_loop():
+            self._life = None
+            await life.aclose()
+
+    def _begin(self) -> _Life:
+        self._life = _Life(self)
+        return self._life
+
+    async def _has_begun(self, life: _Life, send: Send) -> bool:
+        try:
+            await life.has_begun()
+        except Exception:
+            if self._life is life:
+                self._life = None  # the next request tries again
+            _logger.exception("%s cannot serve: its lifespan failed", self._server.info.name)
+            reason = "Internal error: the server could not start; its log says why"
+            await Answer(send).whole(500, encode_error(None, INTERNAL_ERROR, reason))
+            return False
+        return True
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Begin and end as the ASGI server wants."""
+        await receive()
+        try:
+            await self.start()
+        except Exception as error:
+            self._life = None
+            _logger.exception("%s cannot serve: its lifespan failed", self._server.info.name)
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    # --- requests
+
+    async def _serve(self, life: _Life, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        if path != self.path:
+            path = self._below_prefix(path, scope.get("root_path", ""))
+        if path == self._health_path:
+            await Answer(send).whole(200, b'{"status":"ok"}')
+            return
+        answer = await self._admit(scope, send)
+        if answer is None:
+            return
+        if path == self.path:
+            await self._serve_endpoint(life, scope, receive, answer)
+        elif path in (self._sse_path, self._messages_path):
+            await self._serve_sse(life, path, scope, receive, answer)
+        else:
+            where = f"{scope.get('root_path', '')}{self.path}"
+            reason = f"Not Found: the MCP endpoint of this server is {where or '/'}"
+            await answer.whole(404, encode_error(None, INVALID_REQUEST, reason))
+
+    async def _admit(self, scope: Scope, send: Send) -> Answer | None:
+        """Return the answer to write, unless it has been written already."""
+        host = origin = None
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value
+            elif name == b"origin":
+                origin = value
+        refusal = self.rules.refusal(host, origin)
+        if refusal is not None:
+            _logger.warning("refused a request: %s", refusal.reason)
+            reason = f"Forbidden: {refusal.header} is not allowed; the server's log says more"
+            await Answer(send).whole(403, encode_error(None, INVALID_REQUEST, reason))
+            return None
+        if not self._options.cors or origin is None:
+            return Answer(send)
+        answer = Answer(send, _cors_headers(origin))
+        if scope["method"] != "OPTIONS":
+            return answer
+        await answer.whole(204, headers=_preflight_headers(scope["headers"]))
+        return None
+
+    async def _serve_endpoint(
+        self, life: _Life, scope: Scope, receive: Receive, answer: Answer
+    ) -> None:
+        endpoint, method = life.endpoint, scope["method"]
+        assert endpoint is not None
+        if method == "POST":
+            await endpoint.post(scope, receive, answer)
+        elif method == "GET":
+            await endpoint.get(RequestHeaders(scope["headers"]), receive, answer)
+        elif method == "DELETE":
+            await endpoint.delete(RequestHeaders(scope["headers"]), answer)
+        else:
+            allowed = b"GET, POST, DELETE" if self._description.legacy else b"POST"
+            await answer.whole(405, headers=((b"allow", allowed),))
+
+    async def _serve_sse(
+        self, life: _Life, path: str, scope: Scope, receive: Receive, answer: Answer
+    ) -> None:
+        assert life.sse is not None
+        wanted = "GET" if path == self._sse_path else "POST"
+        if scope["method"] != wanted:
+            await answer.whole(405, headers=((b"allow", wanted.encode()),))
+        elif wanted == "GET":
+            await life.sse.get(scope, receive, answer)
+        else:
+            await life.sse.post(scope, receive, answer)
+
+    def _below_prefix(self, path: str, prefix: str) -> str:
+        """Return a path without the prefix that the application is mounted at, and without a slash.
+
+        The prefix itself is the endpoint as well: who mounts an application at /mcp wants it there.
+        """
+        if prefix and path.startswith(prefix):
+            path = path[len(prefix) :]
+            if path in ("", "/"):
+                return self.path
+        return path.rstrip("/")
+
+    # --- for its life
+
+    async def own(self, life: _Life) -> None:
+        """Keep the server running from the beginning of a life to its end."""
+        async with self._server.running():
+            endpoint = HttpEndpoint(
+                self._description,
+                self._handlers,
+                self._stores,
+                self._limits,
+                has_sessions=self._options.sessions,
+                streams_always=self._options.streams,
+            )
+            if self._messages_path is not None:
+                life.sse = SseEndpoints(
+                    self._server.start,
+                    max_message_bytes=self._limits.max_message_bytes,
+                    max_streams=self._limits.streams,
+                    messages_path=self._messages_path.rpartition("/")[2],
+                )
+                endpoint.also_keep_alive(life.sse.keep_alive)
+            stop_telling = self._server.tell(endpoint.publish)
+            life.begun(endpoint)
+            try:
+                await life.stop.wait()
+            finally:
+                stop_telling()
+                grace = self._options.grace
+                await asyncio.gather(
+                    endpoint.aclose(grace=grace),
+                    *([] if life.sse is None else [life.sse.aclose()]),
+                )
+
+
+class _Life:
+    """The time in which an application serves, in one event loop.
+
+    A task of its own enters and leaves the server's lifespan: whoever asks first may be long gone
+    when it ends.
+    """
+
+    def __init__(self, app: HttpApp) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.stop = asyncio.Event()
+        self.endpoint: HttpEndpoint | None = None
+        self.sse: SseEndpoints | None = None
+        self._begun: asyncio.Future[None] = self.loop.create_future()
+        self._owner = self.loop.create_task(app.own(self))
+        self._owner.add_done_callback(self._ended)
+
+    def begun(self, endpoint: HttpEndpoint) -> None:
+        """The lifespan has been entered."""
+        self.endpoint = endpoint
+        if not self._begun.done():
+            self._begun.set_result(None)
+
+    async def has_begun(self) -> None:
+        """Wait until it can serve.
+
+        Raises:
+            Exception: The lifespan failed, with this.
+        """
+        await asyncio.shield(self._begun)
+
+    async def aclose(self) -> None:
+        """End it, and wait for that."""
+        self.stop.set()
+        await asyncio.wait([self._owner])
+        if not self._owner.cancelled():
+            self._owner.result()
+
+    def _ended(self, owner: asyncio.Task[None]) -> None:
+        error = None if owner.cancelled() else owner.exception()
+        if not self._begun.done():
+            self._begun.set_exception(error or RuntimeError("the server was stopped"))
+            self._begun.exception()  # nobody may be waiting for it
+
+
+def _beside(path: str) -> str:
+    """Return the path of the messages of HTTP+SSE, beside that of its stream."""
+    return f"{path.rpartition('/')[0]}/messages"
+
+
+def _cors_headers(origin: bytes) -> Headers:
+    return (
+        (b"access-control-allow-origin", origin),
+        (b"access-control-expose-headers", _EXPOSED),
+        (b"vary", b"origin"),
+    )
+
+
+def _preflight_headers(headers: Headers) -> Headers:
+    wanted = dict(headers).get(b"access-control-request-headers", _REQUEST_HEADERS)
+    return (
+        (b"access-control-allow-methods", _METHODS),
+        (b"access-control-allow-headers", wanted),
+        (b"access-control-max-age", _PREFLIGHT_AGE),
+    )

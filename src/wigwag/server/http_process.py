@@ -1,0 +1,144 @@
+"""A process that is a web service: uvicorn around the ASGI application of a server.
+
+uvicorn waits for open responses before it ends, and streams never end by themselves; so the
+application is told to end its streams first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from wigwag.errors import TransportError
+from wigwag.server.departure import Departure
+from wigwag.server.process import first, run_until_told
+from wigwag.transports.sockets import bind_tcp
+
+if TYPE_CHECKING:
+    from wigwag.server.http_app import HttpApp
+
+_logger = logging.getLogger("wigwag.http")
+
+# Longer than the 60 s for which most proxies keep an idle connection, so that they close it first.
+IDLE_CONNECTION_TIMEOUT: Final = 75
+# What is left to do once the application has ended its answers.
+CLOSE_TIMEOUT: Final = 2
+BACKLOG: Final = 2048
+
+
+def run_http(
+    app: HttpApp,
+    name: str,
+    host: str,
+    port: int,
+    *,
+    certfile: str | None = None,
+    keyfile: str | None = None,
+) -> None:
+    """Serve an application until the process is told to stop.
+
+    Raises:
+        TransportError: The address cannot be had, the certificate cannot be used, or what is
+            needed for HTTP is not installed.
+    """
+    uvicorn = _import_uvicorn()
+    config = uvicorn.Config(
+        app,
+        loop="none",
+        http=_protocol(),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=IDLE_CONNECTION_TIMEOUT,
+        timeout_graceful_shutdown=CLOSE_TIMEOUT,
+        ssl_certfile=certfile,
+        ssl_keyfile=keyfile,
+    )
+    try:
+        config.load()
+    except OSError as error:  # ssl's errors are among them
+        raise TransportError(f"the certificate {certfile} cannot be used: {error}") from error
+    sockets = bind_tcp(host, port, backlog=BACKLOG)
+    serving = _make_server(uvicorn, config, app)
+
+    async def serve(started: asyncio.Event, stop: asyncio.Event) -> None:
+        await app.start()
+        started.set()
+        running = asyncio.get_running_loop().create_task(serving.serve(sockets=sockets))
+        _announce(app, name, sockets[0], "https" if certfile else "http")
+        await first(asyncio.shield(running), stop.wait())
+        serving.should_exit = True
+        await running
+        await app.aclose()
+
+    departure = Departure()
+    try:
+        run_until_told(serve, departure, loop_factory=_loop_factory())
+    finally:
+        departure.call_off()
+        for each in sockets:
+            each.close()
+
+
+def _make_server(uvicorn: Any, config: Any, app: HttpApp) -> Any:
+    class DrainingServer(uvicorn.Server):  # type: ignore[misc]
+        """Ends the application's answers before it waits for them to end."""
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            for listener in self.servers:
+                listener.close()
+            await app.aclose()
+            await super().shutdown(sockets)
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield  # they are taken care of
+
+    return DrainingServer(config)
+
+
+def _import_uvicorn() -> Any:
+    try:
+        import uvicorn  # noqa: PLC0415
+    except ImportError:
+        raise TransportError(
+            "HTTP needs uvicorn, which is not installed: pip install 'wigwag[http]'"
+        ) from None
+    return uvicorn
+
+
+def _protocol() -> str:
+    try:
+        import httptools  # noqa: F401, PLC0415
+    except ImportError:
+        return "auto"  # slower
+    return "httptools"
+
+
+def _loop_factory() -> Any:
+    try:
+        import uvloop  # noqa: PLC0415
+    except ImportError:  # there is none for Windows
+        return None
+    return uvloop.new_event_loop
+
+
+def _announce(app: HttpApp, name: str, listener: socket.socket, scheme: str) -> None:
+    """Say where to connect to, and warn of a door that is open."""
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    print(  # noqa: T201 - to whoever has started it
+        f"{name} listens on {scheme}://{shown}:{port}{app.path or '/'}", file=sys.stderr, flush=True
+    )
+    if app.rules.any_host:
+        _logger.warning("%s", app.rules.describe())
+        print(app.rules.describe(), file=sys.stderr, flush=True)  # noqa: T201 - as above

@@ -1,0 +1,95 @@
+"""What an HTTP server keeps beyond a request, as interfaces that several replicas can share.
+
+To keep it somewhere new, write classes with these methods. All that is kept is bytes and text, and
+every call may go over a network; none is made for a modern request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+
+class StoreFull(Exception):
+    """No more sessions can be kept; its text says what the limit is."""
+
+
+class SessionStore(Protocol):
+    """The sessions of the legacy revisions, by their ids.
+
+    A session that is neither saved nor touched for its lifetime is forgotten.
+    """
+
+    async def create(self, session_id: str, record: bytes, lifetime: float) -> None:
+        """Keep a new session.
+
+        Args:
+            session_id: Its id.
+            record: What is known of it.
+            lifetime: Seconds that it is kept without being used.
+
+        Raises:
+            StoreFull: There is no room.
+        """
+        ...
+
+    async def load(self, session_id: str) -> bytes | None:
+        """Return what is known of a session; `None` when there is none."""
+        ...
+
+    async def save(self, session_id: str, record: bytes, lifetime: float) -> bool:
+        """Keep what has changed; returns whether there is such a session."""
+        ...
+
+    async def touch(self, session_id: str, lifetime: float) -> bool:
+        """Note that a session is in use; returns whether there is such a session."""
+        ...
+
+    async def delete(self, session_id: str) -> bool:
+        """Forget a session; returns whether there was one."""
+        ...
+
+
+class Replay(NamedTuple):
+    """What a client has missed of a stream."""
+
+    stream: str
+    """Which stream it was."""
+    events: Sequence[tuple[str, bytes]]
+    """Ids and messages, the oldest first."""
+
+
+class EventStore(Protocol):
+    """The latest events of the streams of sessions, for clients that come back after a cut."""
+
+    async def append(self, session_id: str, stream: str, message: bytes) -> str:
+        """Keep an event, and return its id, which is unique among all streams of the session."""
+        ...
+
+    async def replay(self, session_id: str, last_event_id: str) -> Replay | None:
+        """Return what came after an event on the same stream; `None` when that is not known."""
+        ...
+
+    async def forget(self, session_id: str) -> None:
+        """Drop all events of a session."""
+        ...
+
+
+class ChangeBus(Protocol):
+    """Carries news of changes to all replicas of a server, the sender included."""
+
+    def publish(self, message: bytes) -> None:
+        """Send a message; does not wait until it has arrived."""
+        ...
+
+    def subscribe(self, receive: Callable[[bytes], None]) -> Callable[[], None]:
+        """Have each message handed over, on the event loop; returns what ends that."""
+        ...
+
+
+class Stores(NamedTuple):
+    """All that a server keeps."""
+
+    sessions: SessionStore
+    events: EventStore
+    changes: ChangeBus

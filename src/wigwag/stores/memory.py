@@ -1,0 +1,170 @@
+"""Keeps the state of a server in the memory of its process."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+from wigwag.stores.contract import Replay, StoreFull, Stores
+
+DEFAULT_MAX_SESSIONS: Final = 10_000
+# For each session. A client that comes back after more than that begins anew.
+DEFAULT_MAX_EVENTS: Final = 256
+DEFAULT_MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
+
+
+def memory_stores(
+    *,
+    max_sessions: int = DEFAULT_MAX_SESSIONS,
+    max_events: int = DEFAULT_MAX_EVENTS,
+    max_event_bytes: int = DEFAULT_MAX_EVENT_BYTES,
+) -> Stores:
+    """Return stores for a server that is one process.
+
+    Args:
+        max_sessions: How many sessions are kept.
+        max_events: How many events of a session are kept for clients that come back.
+        max_event_bytes: And how many bytes they have together; the latest one may have more.
+    """
+    return Stores(
+        MemorySessions(max_sessions), MemoryEvents(max_events, max_event_bytes), MemoryBus()
+    )
+
+
+class MemorySessions:
+    """Sessions, the one that was used longest ago first."""
+
+    def __init__(self, max_sessions: int = DEFAULT_MAX_SESSIONS) -> None:
+        self._max_sessions = max_sessions
+        self._records: OrderedDict[str, tuple[bytes, float]] = OrderedDict()  # with their ends
+
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._records)
+
+    async def create(self, session_id: str, record: bytes, lifetime: float) -> None:
+        """Keep a new session.
+
+        Raises:
+            StoreFull: There are as many as are allowed.
+        """
+        if len(self._records) >= self._max_sessions:
+            self._forget_expired()
+        if len(self._records) >= self._max_sessions:
+            raise StoreFull(f"{self._max_sessions} sessions are open, and no more are allowed")
+        self._records[session_id] = (record, monotonic() + lifetime)
+
+    async def load(self, session_id: str) -> bytes | None:
+        """Return what is known of a session; `None` when there is none."""
+        kept = self._records.get(session_id)
+        if kept is None or kept[1] < monotonic():
+            return None
+        return kept[0]
+
+    async def save(self, session_id: str, record: bytes, lifetime: float) -> bool:
+        """Keep what has changed; returns whether there is such a session."""
+        if not await self.touch(session_id, lifetime):
+            return False
+        self._records[session_id] = (record, monotonic() + lifetime)
+        return True
+
+    async def touch(self, session_id: str, lifetime: float) -> bool:
+        """Note that a session is in use; returns whether there is such a session."""
+        kept = self._records.get(session_id)
+        if kept is None:
+            return False
+        now = monotonic()
+        if kept[1] < now:
+            del self._records[session_id]
+            return False
+        self._records[session_id] = (kept[0], now + lifetime)
+        self._records.move_to_end(session_id)
+        return True
+
+    async def delete(self, session_id: str) -> bool:
+        """Forget a session; returns whether there was one."""
+        return self._records.pop(session_id, None) is not None
+
+    def _forget_expired(self) -> None:
+        # All of them are looked at, for their lifetimes may differ.
+        now = monotonic()
+        for session_id in [key for key, (_, end) in self._records.items() if end < now]:
+            del self._records[session_id]
+
+
+class _SessionEvents:
+    """The latest events of one session, of all its streams."""
+
+    __slots__ = ("bytes", "events", "last_number")
+
+    def __init__(self) -> None:
+        self.last_number = 0
+        self.bytes = 0
+        self.events: deque[tuple[int, str, bytes]] = deque()
+
+
+class MemoryEvents:
+    """The latest events of sessions. An id is `<number>-<stream>`."""
+
+    def __init__(
+        self,
+        max_events: int = DEFAULT_MAX_EVENTS,
+        max_bytes: int = DEFAULT_MAX_EVENT_BYTES,
+    ) -> None:
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._sessions: dict[str, _SessionEvents] = {}
+
+    async def append(self, session_id: str, stream: str, message: bytes) -> str:
+        """Keep an event, and return its id."""
+        kept = self._sessions.get(session_id)
+        if kept is None:
+            kept = self._sessions[session_id] = _SessionEvents()
+        kept.last_number += 1
+        kept.events.append((kept.last_number, stream, message))
+        kept.bytes += len(message)
+        while len(kept.events) > self._max_events or (
+            kept.bytes > self._max_bytes and len(kept.events) > 1
+        ):
+            kept.bytes -= len(kept.events.popleft()[2])
+        return f"{kept.last_number}-{stream}"
+
+    async def replay(self, session_id: str, last_event_id: str) -> Replay | None:
+        """Return what came after an event on the same stream; `None` when that is not known."""
+        kept = self._sessions.get(session_id)
+        number, _, stream = last_event_id.partition("-")
+        # Only ids that were given out have just these digits, and not more of them.
+        if kept is None or not (number.isascii() and number.isdigit() and len(number) < 20):
+            return None
+        last = int(number)
+        if all(event[0] != last or event[1] != stream for event in kept.events):
+            return None  # never sent, or so long ago that what came after it may be gone as well
+        missed = [
+            (f"{each}-{stream}", message)
+            for each, of, message in kept.events
+            if of == stream and each > last
+        ]
+        return Replay(stream, missed)
+
+    async def forget(self, session_id: str) -> None:
+        """Drop all events of a session."""
+        self._sessions.pop(session_id, None)
+
+
+class MemoryBus:
+    """Hands changes to those who listen in this process."""
+
+    def __init__(self) -> None:
+        self._receivers: list[Callable[[bytes], None]] = []
+
+    def publish(self, message: bytes) -> None:
+        """Hand a message over."""
+        for receive in list(self._receivers):
+            receive(message)
+
+    def subscribe(self, receive: Callable[[bytes], None]) -> Callable[[], None]:
+        """Have each message handed over; returns what ends that."""
+        self._receivers.append(receive)
+        return lambda: self._receivers.remove(receive)
