@@ -153,6 +153,18 @@ class Context:
         """Send a log message of level `error`; see `log`."""
         return self.log("error", data, logger=logger)
 
+    def close_stream(self, *, retry: float | None = None) -> _Done:
+        """Let an HTTP client go meanwhile: it comes back for the result, which is kept.
+
+        So a long call holds no connection open. Clients that could not come back, and those of
+        transports other than legacy Streamable HTTP, are kept.
+        Spec: 2025-11-25 basic/transports#sending-messages-to-the-server
+
+        Args:
+            retry: Seconds after which it should come back.
+        """
+        return self._act(self._connection.close_stream, retry)
+
     # --- the server's own features
 
     def resource_updated(self, uri: str) -> _Done:
@@ -172,7 +184,7 @@ class Context:
     def _is_on_the_loop(self) -> bool:
         return asyncio._get_running_loop() is self._loop
 
-    def _act(self, function: Callable[..., None], *args: Any) -> _Done:
+    def _act(self, function: Callable[..., object], *args: Any) -> _Done:
         if self._is_on_the_loop:
             function(*args)
         else:  # in a worker thread
