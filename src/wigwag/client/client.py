@@ -10,27 +10,33 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from wigwag._version import __version__
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
+from wigwag.client.eras import HTTP_SSE, LEGACY, MODERN, EraCache, eras_of_this_process
 from wigwag.client.listening import Changes, is_worth_retrying
 from wigwag.client.questions import AnswerElicitation, Answers, AnswerSampling, Roots
 from wigwag.client.targets import opener_for
 from wigwag.errors import (
     ConnectionClosed,
+    HttpStatusError,
     InvalidResult,
     LocalProtocolError,
+    McpError,
     RemoteProtocolError,
+    RequestFailed,
     RequestTimedOut,
     ServerStartFailed,
+    ServerUnreachable,
+    SessionLost,
 )
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.jsonrpc.inflight import OutgoingRequest
-from wigwag.protocol.client import ClientDescription, ClientProtocol
+from wigwag.protocol.client import ClientDescription, ClientProtocol, may_be_http_sse
 from wigwag.protocol.events import Connected, NotificationReceived, RequestReceived
 from wigwag.protocol.gates import server_declares
 from wigwag.protocol.subscriptions import honored
@@ -40,6 +46,7 @@ from wigwag.schema import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
     COMPLETION_COMPLETE,
+    HEADER_MISMATCH,
     LEGACY_REVISIONS,
     LOG_LEVEL_KEY,
     LOGGING_SET_LEVEL,
@@ -106,7 +113,12 @@ from wigwag.schema import (
     UnsubscribeRequestParams,
     decode_result,
 )
+from wigwag.transports.contract import Connection
 from wigwag.transports.stdio_client import OnStderr
+
+if TYPE_CHECKING:  # only HTTP needs them
+    from wigwag.bindings.mirrored_parameters import MirroredParameter
+    from wigwag.transports.http_client_engine import TLS, Headers
 
 _logger = logging.getLogger("wigwag.client")
 
@@ -119,6 +131,8 @@ OnNotification = Callable[[str, Any], object]
 MAX_INPUT_ROUNDS: Final = 16
 # A list of more pages than this never ends.
 MAX_PAGES: Final = 10_000
+# So often in a row a subscription is asked for in vain.
+MAX_LISTEN_TRIES: Final = 6
 
 # Asking these twice does no more than asking once, so a lost answer can be asked for again.
 _REPEATABLE: Final = frozenset(
@@ -147,13 +161,13 @@ class Timeouts(Struct, frozen=True, kw_only=True):
         ceiling: For an answer in any case, whatever the progress.
         connect: For the whole of connecting, the start of a process included.
         probe: For the answer to the question which era a server is of; who is silent counts as
-            legacy.
+            legacy. By default 3 s for a URL, and 5 s for anything else, which may be starting up.
     """
 
     request: float = 60.0
     ceiling: float = 1800.0
     connect: float = 60.0
-    probe: float = 5.0
+    probe: float | None = None
 
 
 class Client:
@@ -168,10 +182,13 @@ class Client:
     - `RemoteProtocolError`: what it answered makes no sense.
     - `LocalProtocolError`: it cannot be asked this; nothing was sent.
 
+    For a URL these may be more special: `ServerUnreachable` and its kinds, `HttpStatusError`,
+    `NotMcp`.
+
     Args:
         target: A `Server` in this process; a command as a list; `StdioServerParameters`; the path
-            of a Python file; `tcp://host:port` or `unix:path`; or a function that opens a
-            `Connection`.
+            of a Python file; a URL that begins with `http://` or `https://`, which is used as it
+            is; `tcp://host:port` or `unix:path`; or a function that opens a `Connection`.
         mode: `auto` finds out what the server speaks; `legacy`, `modern` or a revision insists.
         info: What the client calls itself.
         env: Variables for a server process, laid over a safe part of this process's environment.
@@ -190,6 +207,18 @@ class Client:
             can safely be asked twice. A tool is called again only if it is annotated as read-only
             or idempotent.
         max_message_bytes: Longest message accepted from the server.
+        headers: What each HTTP request carries besides, for example `Authorization`: a mapping, or
+            a function that returns one and is called for each request; it may be `async`. They go
+            to the origin of the URL only: a redirect to another one is not followed.
+        ssl: Which HTTPS servers are trusted: an `ssl.SSLContext`, which may also hold the
+            certificate of the client, or a file of certificates of authorities.
+        http_client: An `aiohttp.ClientSession` or an `httpx2.AsyncClient` that makes the requests,
+            with its own proxies and limits; it is not closed. Without it the client makes its own,
+            which takes proxies from the environment (`HTTPS_PROXY`, `NO_PROXY`) and keeps no
+            cookies.
+        era_cache: Where it is kept which era the server at a URL is of, so that another client
+            need not find out: a mapping of yours, which you may store. By default it lasts as long
+            as this process. What proves wrong is found out anew.
     """
 
     def __init__(  # noqa: PLR0913 - each is a keyword of its own, and most are never given
@@ -210,6 +239,10 @@ class Client:
         timeouts: Timeouts | None = None,
         restart: bool = False,
         max_message_bytes: int = DEFAULT_MAX_LINE_BYTES,
+        headers: Headers | None = None,
+        ssl: TLS | None = None,
+        http_client: Any = None,
+        era_cache: EraCache | None = None,
     ) -> None:
         self._opener = opener_for(
             target,
@@ -217,6 +250,9 @@ class Client:
             cwd=cwd,
             on_stderr=on_stderr,
             max_message_bytes=max_message_bytes,
+            headers=headers,
+            ssl=ssl,
+            http_client=http_client,
         )
         self._answers = Answers(
             sampling=sampling, elicitation=elicitation, roots=roots, capabilities=capabilities
@@ -234,9 +270,14 @@ class Client:
         self._closing: ClientConnection | None = None
         self._connected: Connected | None = None
         self._opening: asyncio.Task[ClientConnection] | None = None
+        self._retired: set[ClientConnection] = set()
         self._is_wanted = False  # between `connect` and `close`
-        self._is_legacy = False  # known from an earlier connection
+        self._eras: EraCache = {}
+        if self._opener.url is not None and mode == "auto":  # else it would not be the whole truth
+            self._eras = eras_of_this_process if era_cache is None else era_cache
         self._repeatable_tools: set[str] = set()
+        self._mirrored: dict[str, Sequence[MirroredParameter]] = {}
+        self._invalid_tools: dict[str, str] = {}  # and why
         self._log_level: LoggingLevel | None = None
         self._listeners: set[Changes] = set()
         self._callbacks = Callbacks()
@@ -249,7 +290,10 @@ class Client:
         Raises:
             ServerStartFailed: A server process could not be started, or ended at once.
             ConnectionClosed: The connection ended meanwhile.
+            HttpStatusError: An HTTP server refused; 401 and 403 mean that it wants credentials.
+            ServerUnreachable: There is no HTTP server.
             TransportError: Nobody can be reached there.
+            NotMcp: What answers is no MCP server.
             RemoteProtocolError: There is no revision that both speak.
             RequestFailed: The server refused.
         """
@@ -265,6 +309,8 @@ class Client:
         self._is_wanted = False
         opening, live = self._opening, self._live
         self._opening = self._live = None
+        for retired in list(self._retired):
+            await retired.aclose()
         if opening is not None and not opening.done():
             opening.cancel()
             await asyncio.wait([opening])
@@ -329,7 +375,7 @@ class Client:
             return live
         if not self._is_wanted:
             raise LocalProtocolError("not connected: use `async with client:` or `connect()`")
-        if live is not None and not (reopen or self._restart):
+        if live is not None and not (reopen or self._restart or self._opener.url is not None):
             return live  # dead: it says why
         if self._opening is None:
             self._opening = asyncio.get_running_loop().create_task(self._open(live))
@@ -344,33 +390,86 @@ class Client:
             task.exception()  # raised where it is waited for, if anywhere
 
     async def _open(self, dead: ClientConnection | None) -> ClientConnection:
-        if dead is not None:
+        if dead is not None and dead.has_lost_session:
+            self._retire(dead)
+        elif dead is not None:
             await dead.aclose()
         try:
             async with asyncio.timeout(self._timeouts.connect):
-                live = await self._open_once(skip_probe=self._is_legacy)
+                live = await self._open_as(self._eras.get(self._opener.url or ""))
         except TimeoutError:
             limit = self._timeouts.connect
-            raise ServerStartFailed(
-                f"{self._opener.name} was not ready within {limit:g} s"
-            ) from None
+            kind = ServerStartFailed if self._opener.url is None else ServerUnreachable
+            raise kind(f"{self._opener.name} was not ready within {limit:g} s") from None
         self._live = live
-        if self._log_level is not None and not self._is_modern:
-            params = SetLevelRequestParams(level=self._log_level)
-            await live.request(LOGGING_SET_LEVEL, params, idle_timeout=self._timeouts.request)
+        if live.exchanges is not None:
+            for tool, parameters in self._mirrored.items():
+                live.exchanges.mirror_parameters(tool, parameters)
+        if not self._is_modern:
+            await self._restore(live)
         return live
 
-    async def _open_once(self, *, skip_probe: bool) -> ClientConnection:
+    def _retire(self, live: ClientConnection) -> None:
+        """Let those who wait for answers have them, or learn that there will be none."""
+        self._retired.add(live)
+        task = asyncio.get_running_loop().create_task(live.retire())
+        task.add_done_callback(lambda _: self._retired.discard(live))
+
+    async def _restore(self, live: ClientConnection) -> None:
+        """Tell a legacy server what an earlier connection was told to remember."""
+        timeout = self._timeouts.request
+        if self._log_level is not None:
+            params = SetLevelRequestParams(level=self._log_level)
+            await live.request(LOGGING_SET_LEVEL, params, idle_timeout=timeout)
+        uris = {uri for changes in self._listeners for uri in changes.subscribed}
+        for uri in uris:
+            await live.request(
+                RESOURCES_SUBSCRIBE, SubscribeRequestParams(uri=uri), idle_timeout=timeout
+            )
+
+    async def _open_as(self, era: str | None) -> ClientConnection:
+        """Connect, as to a server of this era if that is known; find out if it proves wrong."""
+        key = self._opener.url or ""
+        try:
+            if era == HTTP_SSE and self._opener.open_older is not None:
+                live = await self._greet(await self._opener.open_older(), skip_probe=True)
+            else:
+                live, era = await self._find_out(skip_probe=era == LEGACY)
+        except (HttpStatusError, RequestFailed, RemoteProtocolError):
+            if era not in (LEGACY, HTTP_SSE) or self._opener.url is None:
+                raise
+            self._eras.pop(key, None)
+            return await self._open_as(None)
+        self._eras[key] = era
+        return live
+
+    async def _find_out(self, *, skip_probe: bool) -> tuple[ClientConnection, str]:
+        """Connect to a server of whatever era, and return which it is."""
+        try:
+            live = await self._greet(await self._opener.open(), skip_probe=skip_probe)
+            return live, MODERN if live.protocol.is_modern else LEGACY
+        except (HttpStatusError, RequestFailed) as error:
+            if self._opener.open_older is None or not may_be_http_sse(error):
+                raise
+            refusal = error
+        try:
+            older = await self._opener.open_older()
+        except McpError:
+            raise refusal from None  # the older transport is but a guess
+        return await self._greet(older, skip_probe=True), HTTP_SSE
+
+    async def _greet(self, connection: Connection, *, skip_probe: bool) -> ClientConnection:
+        """Find out what the server on a connection speaks."""
+        probe_timeout = self._timeouts.probe
+        if probe_timeout is None:
+            probe_timeout = 5.0 if self._opener.url is None else 3.0
         protocol = ClientProtocol(
             self._description,
-            probe_timeout=self._timeouts.probe,
+            probe_timeout=probe_timeout,
             connect_timeout=self._timeouts.connect,
         )
         live = ClientConnection(
-            await self._opener.open(),
-            protocol,
-            answer=self._answer,
-            on_notification=self._note,
+            connection, protocol, answer=self._answer, on_notification=self._note
         )
         try:
             self._connected = await live.connect(skip_probe=skip_probe)
@@ -378,7 +477,7 @@ class Client:
             await live.aclose()
             if protocol.is_probing and self._opener.is_process:
                 # Some legacy servers die of a question they do not know.
-                return await self._open_once(skip_probe=True)
+                return await self._greet(await self._opener.open(), skip_probe=True)
             if self._opener.is_process:
                 raise ServerStartFailed(
                     f"{error.reason} before it was ready",
@@ -389,7 +488,6 @@ class Client:
         except BaseException:
             await live.aclose()
             raise
-        self._is_legacy = not protocol.is_modern
         return live
 
     # --- asking
@@ -452,13 +550,31 @@ class Client:
                 meta=more,
                 on_progress=on_progress,
             )
-        except ConnectionClosed:
-            if not (self._restart and self._is_wanted and self._is_repeatable(method, params)):
+        except ConnectionClosed as error:
+            if not self._may_ask_again(error, method, params):
                 raise
+        except RequestFailed as error:
+            if not (error.code == HEADER_MISMATCH and method == TOOLS_CALL and self._is_mirroring):
+                raise
+            await self.list_tools()  # the parameters to be repeated in headers are others by now
         live = await self._connection()
         return await live.request(
             method, params, idle_timeout=idle, ceiling=ceiling, meta=more, on_progress=on_progress
         )
+
+    def _may_ask_again(self, error: ConnectionClosed, method: str, params: Any) -> bool:
+        """Tell whether a request that got no answer can be sent once more without harm."""
+        if not self._is_wanted:
+            return False
+        if isinstance(error, SessionLost):
+            return error.was_refused or self._is_repeatable(method, params)
+        return self._restart and self._is_repeatable(method, params)
+
+    @property
+    def _is_mirroring(self) -> bool:
+        """Whether headers repeat what is in requests: with modern servers, over HTTP."""
+        live = self._live
+        return live is not None and live.exchanges is not None and self._is_modern
 
     def _is_repeatable(self, method: str, params: Any) -> bool:
         if method == TOOLS_CALL:
@@ -515,11 +631,36 @@ class Client:
     # --- tools
 
     async def list_tools(self, *, cursor: str | None = None) -> ListToolsResult:
-        """List the server's tools: all of them, or the page of a cursor. Spec: server/tools."""
+        """List the server's tools: all of them, or the page of a cursor. Spec: server/tools.
+
+        Over HTTP a modern server may want arguments repeated in headers. A tool that says so in a
+        way that breaks the rules cannot be called; it is left out, and the log says why.
+        """
         result = await self._list(TOOLS_LIST, ListToolsResult, "tools", cursor)
         for tool in result.tools:
             self._remember(tool)
-        return result
+        if not self._is_mirroring:
+            return result
+        sound = [tool for tool in result.tools if self._mirror(tool)]
+        return msgspec.structs.replace(result, tools=sound)
+
+    def _mirror(self, tool: Tool) -> bool:
+        """Note which arguments calls to a tool repeat in headers; tell whether it is sound."""
+        from wigwag.bindings.mirrored_parameters import mirrored_parameters  # noqa: PLC0415
+
+        try:
+            parameters = mirrored_parameters(tool.input_schema)
+        except ValueError as error:
+            if self._invalid_tools.get(tool.name) != str(error):
+                self._invalid_tools[tool.name] = str(error)
+                _logger.warning(
+                    "left out the tool %r of %s: %s", tool.name, self._opener.name, error
+                )
+            return False
+        self._mirrored[tool.name] = parameters
+        if self._live is not None and self._live.exchanges is not None:
+            self._live.exchanges.mirror_parameters(tool.name, parameters)
+        return True
 
     async def call_tool(
         self,
@@ -716,7 +857,6 @@ class Client:
             _check_honored(changes)
         self._listeners.add(changes)
         listening: asyncio.Task[None] | None = None
-        subscribed: list[str] = []
         try:
             if self._is_modern:
                 task = asyncio.get_running_loop().create_task(self._keep_listening(changes))
@@ -728,14 +868,14 @@ class Client:
             elif changes.honored.resource_subscriptions is not UNSET:
                 for uri in uris:
                     await self.subscribe_resource(uri)
-                    subscribed.append(uri)
+                    changes.subscribed.append(uri)
             yield changes
         finally:
             self._listeners.discard(changes)
             if listening is not None:
                 listening.cancel()
             if self._live is not None and self._live.is_open:
-                for uri in subscribed:
+                for uri in changes.subscribed:
                     await self.unsubscribe_resource(uri)
 
     async def _acknowledged(self, changes: Changes) -> None:
@@ -752,16 +892,22 @@ class Client:
         def note_id(request: OutgoingRequest) -> None:
             changes.subscription_id = request.id
 
+        tries = 0
         while True:
             reason: Exception | None = None
+            changes.is_open = False
             try:
                 live = await self._connection()
                 await live.request(SUBSCRIPTIONS_LISTEN, params, on_sent=note_id)
             except Exception as error:  # noqa: BLE001 - raised where the changes are read
                 reason = error
-            if not (self._restart and self._is_wanted and is_worth_retrying(reason)):
+            tries = 0 if changes.is_open else tries + 1
+            may_retry = self._restart and self._is_wanted and tries < MAX_LISTEN_TRIES
+            if not (may_retry and is_worth_retrying(reason)):
                 changes.end(reason)
                 return
+            # At once after a stream that was of use; then a server that starts anew gets time.
+            await asyncio.sleep(2.0 ** (tries - 2) if tries else 0.0)
 
     # --- tasks of 2025-11-25
 

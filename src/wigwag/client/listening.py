@@ -36,6 +36,10 @@ class Changes:
         self.subscription_id: RequestId | None = None
         """The id of the modern request; `None` in a legacy session."""
         self.acknowledged = asyncio.Event()
+        self.is_open = False
+        """Whether the server has agreed, since it was last asked."""
+        self.subscribed: list[str] = []
+        """The resources that a legacy session was asked to report on."""
         # Each distinct change is queued once: a reader that is slow misses nothing by that.
         self._pending: dict[Change, None] = {}
         self._arrived = asyncio.Event()
@@ -71,6 +75,7 @@ class Changes:
             return
         if event.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
             self.honored = event.params.notifications
+            self.is_open = True
             self.acknowledged.set()
         else:
             change = Change(event.method, getattr(event.params, "uri", None))

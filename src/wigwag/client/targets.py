@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from urllib.parse import urlsplit
 
 import msgspec
@@ -14,6 +14,9 @@ import msgspec
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.transports.contract import Connection
 from wigwag.transports.stdio_client import OnStderr, StdioServerParameters, spawn_server
+
+if TYPE_CHECKING:  # only HTTP needs them
+    from wigwag.transports.http_client_engine import TLS, Headers, HttpOptions
 
 Open = Callable[[], Awaitable[Connection]]
 
@@ -34,12 +37,24 @@ class Opener:
         open: Opens one.
         is_process: Whether each is a new process, which may die of what it does not understand.
         name: What it is, for error texts.
+        open_older: Opens a connection over HTTP+SSE, for servers that know nothing newer.
+        url: The URL, without what may be secret in it, if it is one.
     """
 
-    def __init__(self, open: Open, name: str, *, is_process: bool = False) -> None:
+    def __init__(
+        self,
+        open: Open,
+        name: str,
+        *,
+        is_process: bool = False,
+        open_older: Open | None = None,
+        url: str | None = None,
+    ) -> None:
         self.open = open
         self.name = name
         self.is_process = is_process
+        self.open_older = open_older
+        self.url = url
 
 
 def opener_for(
@@ -49,21 +64,31 @@ def opener_for(
     cwd: str | os.PathLike[str] | None = None,
     on_stderr: OnStderr | None = None,
     max_message_bytes: int = DEFAULT_MAX_LINE_BYTES,
+    headers: Headers | None = None,
+    ssl: TLS | None = None,
+    http_client: Any = None,
 ) -> Opener:
     """Return what opens connections to a target.
 
     Args:
         target: A `Server`; a command as a list; `StdioServerParameters`; the path of a Python
-            file; `tcp://host:port` or `unix:path`; or a function that opens a `Connection`.
+            file; a URL; `tcp://host:port` or `unix:path`; or a function that opens a
+            `Connection`.
         env: Variables for a process, laid over a safe part of this process's environment.
         cwd: The folder a process starts in.
         on_stderr: Called with each line of a process's standard error.
         max_message_bytes: Longest message accepted.
+        headers: What requests to a URL carry besides.
+        ssl: What servers are trusted.
+        http_client: What makes the requests to a URL.
 
     Raises:
         ValueError: Nothing can be opened by that name.
         TypeError: It is none of these.
     """
+    if isinstance(target, str) and target.lower().startswith(("http://", "https://")):
+        return _http_opener(target, headers, ssl, http_client, max_message_bytes)
+    _check_not_given(headers=headers, ssl=ssl, http_client=http_client)
     server = _as_process(target)
     if server is not None:
         if env is not None:
@@ -84,9 +109,15 @@ def opener_for(
         return Opener(cast("Open", target), "the connection")
     raise TypeError(
         f"a client cannot connect to {type(target).__name__}: give it a Server, a command as a "
-        "list, StdioServerParameters, a tcp:// or unix: address, or a function that opens a "
+        "list, StdioServerParameters, a URL, a tcp:// or unix: address, or a function that opens a "
         "Connection"
     )
+
+
+def _check_not_given(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"`{name}` is for URLs, which begin with http:// or https://")
 
 
 def _as_process(target: Any) -> StdioServerParameters | None:
@@ -128,12 +159,56 @@ def _socket_opener(address: str, max_message_bytes: int) -> Opener:
             return await connect_unix(path, max_line_bytes=max_message_bytes)
 
         return Opener(open_unix, f"the server at {address}")
-    if parts.scheme in ("http", "https"):
-        raise ValueError(f"{address}: this version has no HTTP transport yet")
     raise ValueError(
-        f"{address!r} is no address: write tcp://host:port or unix:path; a command is a list, "
-        f"for example {address.split()!r}"
+        f"{address!r} is no address: write a URL, tcp://host:port or unix:path; a command is a "
+        f"list, for example {address.split()!r}"
     )
+
+
+def _http_opener(
+    url: str,
+    headers: Headers | None,
+    ssl: TLS | None,
+    http_client: Any,
+    max_message_bytes: int,
+) -> Opener:
+    from wigwag.transports.http_client_engine import (  # noqa: PLC0415
+        HttpOptions,
+        library_of,
+        public_url,
+    )
+
+    try:
+        has_host = bool(urlsplit(url).hostname) and urlsplit(url).port != 0
+    except ValueError:  # a port that is none
+        has_host = False
+    if not has_host:
+        raise ValueError(f"{url!r} is no URL: write https://host/path, with a port if need be")
+    if http_client is not None:
+        library_of(http_client)
+    options = HttpOptions(
+        headers=headers, ssl=ssl, http_client=http_client, max_message_bytes=max_message_bytes
+    )
+    return Opener(
+        lambda: _open_http(url, options),
+        f"the server at {public_url(url)}",
+        open_older=lambda: _open_http_sse(url, options),
+        url=public_url(url),
+    )
+
+
+async def _open_http(url: str, options: HttpOptions) -> Connection:
+    from wigwag.transports.http_client import StreamableHttpConnection  # noqa: PLC0415
+    from wigwag.transports.http_client_engine import HttpPeer, open_engine  # noqa: PLC0415
+
+    return StreamableHttpConnection(HttpPeer(url, open_engine(options, url), options))
+
+
+async def _open_http_sse(url: str, options: HttpOptions) -> Connection:
+    from wigwag.transports.http_client_engine import HttpPeer, open_engine  # noqa: PLC0415
+    from wigwag.transports.http_client_sse import open_http_sse  # noqa: PLC0415
+
+    return await open_http_sse(HttpPeer(url, open_engine(options, url), options))
 
 
 async def _serve_in_memory(server: Servable) -> Connection:

@@ -3,7 +3,7 @@
 Theory of operation. A dual-era client asks `server/discover` first. Who answers it is modern; any
 other answer, and silence, mean a server of the legacy era, which is then greeted with `initialize`.
 The decision never hangs on one particular error code, because servers answer what they do not know
-in every possible way.
+in every possible way. Over HTTP the status says more: `receive_failure` has the rules.
 
     PROBING ── DiscoverResult ──────────────────────────────▶ CONNECTED (modern)
        │  └─── unsupported version, once ──▶ PROBING with one of the supported
@@ -25,9 +25,17 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from wigwag.errors import InvalidResult, LocalProtocolError, RemoteProtocolError, RequestFailed
+from wigwag.errors import (
+    HttpStatusError,
+    InvalidResult,
+    LocalProtocolError,
+    NotMcp,
+    RemoteProtocolError,
+    RequestFailed,
+)
 from wigwag.jsonrpc.codec import (
     UNDECODABLE,
+    decode_message,
     decode_response,
     encode_id,
     encode_request,
@@ -40,6 +48,7 @@ from wigwag.jsonrpc.messages import (
     ErrorResponse,
     InvalidMessage,
     Request,
+    RequestId,
     Response,
 )
 from wigwag.protocol.events import (
@@ -50,6 +59,7 @@ from wigwag.protocol.events import (
     Event,
     MessageIgnored,
     RequestExpired,
+    RequestLost,
     RequestReceived,
     ResponseReceived,
 )
@@ -81,12 +91,16 @@ from wigwag.schema import (
     Implementation,
     InitializeRequestParams,
     InitializeResult,
+    PromptsCapability,
     RequestMetaObject,
+    ResourcesCapability,
+    ServerCapabilities,
+    ToolsCapability,
     decode_result,
     project,
 )
 
-__all__ = ["ClientDescription", "ClientProtocol", "Era"]
+__all__ = ["ClientDescription", "ClientProtocol", "Era", "may_be_http_sse"]
 
 Era = Literal["auto", "modern", "legacy"]
 
@@ -95,6 +109,19 @@ _MODERN_ERRORS: Final = (
     UNSUPPORTED_PROTOCOL_VERSION,
     HEADER_MISMATCH,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
+)
+
+# Statuses that say nothing about what a server speaks, only that it was not reached.
+_NOT_OF_AN_ERA: Final = (401, 403, 407, 429)
+_UNAUTHORIZED: Final = (401, 403)
+
+# A server that does not say what it offers will say so of each thing that it does not.
+_ASSUMED: Final = ServerCapabilities(
+    completions={},
+    logging={},
+    prompts=PromptsCapability(list_changed=True),
+    resources=ResourcesCapability(subscribe=True, list_changed=True),
+    tools=ToolsCapability(list_changed=True),
 )
 
 
@@ -155,6 +182,8 @@ class ClientProtocol(PeerProtocol):
         self._connect_by = inf
         self.connected: Connected | None = None
         """What is known of the server, once it is known."""
+        self.closes_to_cancel = False
+        """Whether modern servers learn of a cancellation by something else than a message."""
         self._meta_head = b""
         self._checked: set[str] = set()  # methods that the server is known to offer
 
@@ -333,6 +362,71 @@ class ClientProtocol(PeerProtocol):
         self._state = _State.FAILED
         self._connecting = None
         return (ConnectFailed(error),)
+
+    # --- what the transport says
+
+    def is_waiting(self, request_id: RequestId) -> bool:
+        """Tell whether the answer to a request of ours is still to come."""
+        return self._outgoing.get(request_id) is not None
+
+    def receive_failure(
+        self, request_id: RequestId, failure: Exception, *, now: float
+    ) -> Sequence[Event]:
+        """Learn that no answer to a request of ours will come.
+
+        The body of an HTTP error may hold a JSON-RPC error, which is as good as an answer. While
+        connecting, it counts like this:
+
+        - a JSON-RPC error that only modern servers send: modern, whatever the status
+        - 404 with "method not found": modern, only `server/discover` is missing
+        - 401, 403, 407 and 429: says nothing, the failure is raised
+        - any other 4xx, or a 200 with something that is not MCP: legacy
+        - 5xx, and no response at all: says nothing, the failure is raised
+        """
+        request = self._outgoing.pop(request_id)
+        if request is None:
+            return ()
+        error = _error_in(failure)
+        if request is self._connecting:
+            if request.method == SERVER_DISCOVER:
+                return self._receive_probe_failure(request, failure, error, now)
+            return self._receive_initialize_failure(request, failure, error, now)
+        if error is not None:
+            return (ErrorReceived(request, error),)
+        return (RequestLost(request, failure),)
+
+    def _receive_probe_failure(
+        self,
+        request: OutgoingRequest,
+        failure: Exception,
+        error: ErrorObject | None,
+        now: float,
+    ) -> Sequence[Event]:
+        status = failure.status if isinstance(failure, HttpStatusError) else None
+        if error is not None and error.code in _MODERN_ERRORS:
+            return self._receive_probe_error(ErrorReceived(request, error), now)
+        if error is not None and error.code == METHOD_NOT_FOUND and status == 404:
+            return self._succeed(Connected(str(request.token), UNSET, _ASSUMED, UNSET))
+        if error is not None and _is_about_modern_meta(error) and status == 400:
+            return self._fail(_request_failed(error))
+        if _speaks_of_legacy(status) or isinstance(failure, NotMcp):
+            return self._fall_back(str(failure), now)
+        return self._fail(failure)
+
+    def _receive_initialize_failure(
+        self,
+        request: OutgoingRequest,
+        failure: Exception,
+        error: ErrorObject | None,
+        now: float,
+    ) -> Sequence[Event]:
+        if error is None:
+            return self._fail(failure)
+        events = self._receive_initialize_error(ErrorReceived(request, error), now)
+        for event in events:
+            if type(event) is ConnectFailed:
+                event.error.__cause__ = failure
+        return events
 
     # --- requests and notifications of ours
 
@@ -579,6 +673,8 @@ class ClientProtocol(PeerProtocol):
         return message.id is not None and self.connected is not None and not self.is_modern
 
     def _may_cancel(self, request: OutgoingRequest) -> bool:
+        if self.closes_to_cancel and self.is_modern:
+            return False
         return self.connected is not None and request.method not in (INITIALIZE, SERVER_DISCOVER)
 
     def _session_revision(self) -> str | None:
@@ -605,6 +701,34 @@ def _supported_versions(error: ErrorObject) -> list[str]:
     if not isinstance(supported, list):
         return []
     return [version for version in supported if isinstance(version, str)]
+
+
+def may_be_http_sse(failure: Exception) -> bool:
+    """Tell whether a server that refused `initialize` so may be one of revision 2024-11-05.
+
+    Those have another transport, and do not know a POST to the URL.
+    """
+    if isinstance(failure, RequestFailed) and failure.code in _MODERN_ERRORS:
+        return False
+    status = failure if isinstance(failure, HttpStatusError) else failure.__cause__
+    return isinstance(status, HttpStatusError) and _speaks_of_legacy(status.status)
+
+
+def _speaks_of_legacy(status: int | None) -> bool:
+    return status is not None and 400 <= status < 500 and status not in _NOT_OF_AN_ERA
+
+
+def _error_in(failure: Exception) -> ErrorObject | None:
+    """Return the JSON-RPC error in the body of an HTTP error, whatever id it names."""
+    # Who is not let in learns why from the headers.
+    if not isinstance(failure, HttpStatusError) or failure.status in _UNAUTHORIZED:
+        return None
+    message = decode_message(failure.body.encode())
+    return message.error if isinstance(message, ErrorResponse) else None
+
+
+def _is_about_modern_meta(error: ErrorObject) -> bool:
+    return error.code == INVALID_PARAMS and "io.modelcontextprotocol/" in error.message
 
 
 def _request_failed(error: ErrorObject) -> RequestFailed:

@@ -88,6 +88,13 @@ class AnswerInvalid(Struct, eq=False, frozen=True):
     reason: str
 
 
+class RequestLost(Struct, eq=False, frozen=True):
+    """No answer to a request of ours can come: raise `error` where it is waited for."""
+
+    request: OutgoingRequest
+    error: Exception
+
+
 class ProgressReceived(Struct, eq=False, frozen=True):
     """A request of ours makes progress; its idle limit has started anew."""
 
@@ -144,6 +151,7 @@ Event = (
     | ResponseReceived
     | ErrorReceived
     | AnswerInvalid
+    | RequestLost
     | ProgressReceived
     | RequestExpired
     | MessageIgnored

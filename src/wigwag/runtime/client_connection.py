@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from math import inf
@@ -14,15 +15,17 @@ from msgspec import Struct
 
 from wigwag.errors import (
     ConnectionClosed,
+    HttpStatusError,
     LocalProtocolError,
     RemoteProtocolError,
     RequestFailed,
     RequestTimedOut,
+    SessionLost,
 )
 from wigwag.jsonrpc.codec import overlong_message
 from wigwag.jsonrpc.codes import INTERNAL_ERROR, PARSE_ERROR
 from wigwag.jsonrpc.inflight import OutgoingRequest
-from wigwag.jsonrpc.messages import InvalidMessage
+from wigwag.jsonrpc.messages import InvalidMessage, RequestId
 from wigwag.protocol.client import ClientProtocol
 from wigwag.protocol.events import (
     AnswerInvalid,
@@ -35,6 +38,7 @@ from wigwag.protocol.events import (
     ProgressReceived,
     RequestCancelled,
     RequestExpired,
+    RequestLost,
     RequestReceived,
     ResponseReceived,
 )
@@ -43,7 +47,7 @@ from wigwag.runtime.callbacks import Callbacks
 from wigwag.runtime.failures import describe_failure
 from wigwag.runtime.wire_log import open_wire_log
 from wigwag.schema import ProgressNotificationParams
-from wigwag.transports.contract import Connection, Received
+from wigwag.transports.contract import Connection, ExchangeConnection, Received
 
 _logger = logging.getLogger("wigwag.client")
 
@@ -82,7 +86,9 @@ class ClientConnection:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._connection = connection
+        self._exchanges = connection if isinstance(connection, ExchangeConnection) else None
         self._protocol = protocol
+        protocol.closes_to_cancel = self._exchanges is not None
         self._answer = answer
         self._on_notification = on_notification
         self._wire = open_wire_log("client")
@@ -91,6 +97,7 @@ class ClientConnection:
         self._timer_at = inf
         self._is_flush_due = False
         self._waiting = 0
+        self._is_idle = asyncio.Event()
         self._tasks: dict[RequestReceived, asyncio.Task[None]] = {}
         self._callbacks = Callbacks()
         self._reason: Exception | None = None  # why the connection is of no more use
@@ -105,6 +112,7 @@ class ClientConnection:
             AnswerInvalid: lambda event: self._fail(
                 event.request, RemoteProtocolError(event.reason)
             ),
+            RequestLost: lambda event: self._fail(event.request, event.error),
             Connected: self._note_connected,
             ConnectFailed: lambda event: self._fail_all(event.error),
             MessageIgnored: self._note_ignored,
@@ -120,6 +128,16 @@ class ClientConnection:
     def is_open(self) -> bool:
         """Whether requests can still be sent."""
         return self._reason is None and not self._loop.is_closed()
+
+    @property
+    def exchanges(self) -> ExchangeConnection | None:
+        """The connection, if each request has an exchange of its own on it, as over HTTP."""
+        return self._exchanges
+
+    @property
+    def has_lost_session(self) -> bool:
+        """Whether nothing can be sent any more only because the server forgot the session."""
+        return isinstance(self._reason, SessionLost)
 
     async def connect(self, *, skip_probe: bool = False) -> Connected:
         """Find out what the server speaks.
@@ -176,14 +194,18 @@ class ClientConnection:
         if request.deadline < self._timer_at:
             self._arm(request.deadline)
         self._waiting += 1
+        self._is_idle.clear()
         try:
             return await future
         except asyncio.CancelledError:
             self._protocol.forget(request, "the caller gave up")
+            self._abandon(request)
             self._flush_soon()
             raise
         finally:
             self._waiting -= 1
+            if not self._waiting:
+                self._is_idle.set()
 
     def notify(self, method: str, params: Struct | None = None) -> None:
         """Send a notification.
@@ -233,6 +255,26 @@ class ClientConnection:
         """Fail whoever waits."""
         self._fail_all(reason or ConnectionClosed("the client was closed"))
 
+    # --- ExchangeReceiver
+
+    def is_waiting(self, request_id: RequestId) -> bool:
+        """Tell whether the answer to a request is still to come."""
+        return self._protocol.is_waiting(request_id)
+
+    def request_failed(self, request_id: RequestId, error: Exception) -> None:
+        """Fail one request, or find out from its failure what the server speaks."""
+        if self._wire is not None and isinstance(error, HttpStatusError) and _is_message(error):
+            self._wire.received(error.body.encode())
+        now = self._loop.time()
+        for event in self._protocol.receive_failure(request_id, error, now=now):
+            self._note(event)
+        self._flush()
+
+    def session_lost(self, reason: SessionLost) -> None:
+        """Take no more requests; those in flight may still be answered."""
+        if self._reason is None:
+            self._reason = SessionLost(reason.reason)
+
     def _receive_overlong(self, head: bytes, limit: int) -> Sequence[Event]:
         invalid = overlong_message(head, limit)
         events = self._protocol.receive_invalid(invalid)
@@ -259,8 +301,15 @@ class ClientConnection:
     def _note_expired(self, event: RequestExpired) -> None:
         method = event.request.method
         self._fail(event.request, RequestTimedOut(method, event.waited, event.limit))
+        self._abandon(event.request)
+
+    def _abandon(self, request: OutgoingRequest) -> None:
+        if self._exchanges is not None:
+            self._exchanges.abandon(request.id)
 
     def _note_connected(self, event: Connected) -> None:
+        if self._exchanges is not None:
+            self._exchanges.use_revision(event.revision)
         if not self._connected.done():
             self._connected.set_result(event)
 
@@ -316,9 +365,7 @@ class ClientConnection:
     @staticmethod
     def _fresh(reason: Exception) -> Exception:
         """Return an exception that can be raised without growing another's traceback."""
-        if isinstance(reason, ConnectionClosed):
-            return ConnectionClosed(reason.reason, exit_code=reason.exit_code, stderr=reason.stderr)
-        return reason
+        return copy.copy(reason) if isinstance(reason, ConnectionClosed) else reason
 
     # --- time
 
@@ -359,6 +406,12 @@ class ClientConnection:
 
     # --- its end
 
+    async def retire(self) -> None:
+        """Close the connection when nobody waits for an answer any more."""
+        if self._waiting:
+            await self._is_idle.wait()
+        await self.aclose()
+
     async def aclose(self) -> None:
         """End the connection; whoever still waits fails. May be called twice, by anyone."""
         if self._loop.is_closed():  # with all of its tasks: there is nobody left to wait for
@@ -373,6 +426,10 @@ class ClientConnection:
         self._fail_all(ConnectionClosed("the client was closed"))
         self._flush()
         await self._connection.aclose()
+
+
+def _is_message(error: HttpStatusError) -> bool:
+    return error.body.lstrip().startswith("{") and '"jsonrpc"' in error.body
 
 
 def describe_junk(message: InvalidMessage) -> str:

@@ -103,26 +103,34 @@ class HttpOptions(Struct, frozen=True, kw_only=True):
     max_message_bytes: int = DEFAULT_MAX_LINE_BYTES
 
 
+def library_of(http_client: Any) -> str:
+    """Return the name of the library that a client is of; none is imported to find out.
+
+    Raises:
+        TypeError: It is none that is known.
+    """
+    for kind in type(http_client).__mro__:
+        library = kind.__module__.partition(".")[0]
+        if library in ("aiohttp", "httpx", "httpx2"):
+            return library
+    kind = type(http_client)
+    raise TypeError(
+        f"`http_client` is an aiohttp.ClientSession or an httpx2.AsyncClient, not {kind.__name__}"
+    )
+
+
 def open_engine(options: HttpOptions, url: str) -> HttpEngine:
     """Return what makes requests to a URL.
 
     Raises:
         TransportError: aiohttp is not installed.
-        TypeError: The client given is of no library that is known.
     """
     client = options.http_client
     if client is not None:
-        # Told by names, so that no library is imported to find out.
-        libraries = {kind.__module__.partition(".")[0] for kind in type(client).__mro__}
-        if libraries & {"httpx", "httpx2"}:
+        if library_of(client) != "aiohttp":
             from wigwag.transports.http_client_httpx2 import Httpx2Engine  # noqa: PLC0415
 
             return Httpx2Engine(client)
-        if "aiohttp" not in libraries:
-            kind = type(client).__name__
-            raise TypeError(
-                f"`http_client` is an aiohttp.ClientSession or an httpx2.AsyncClient, not {kind}"
-            )
     from wigwag.transports.http_client_aiohttp import AiohttpEngine  # noqa: PLC0415
 
     return AiohttpEngine(options, url)

@@ -18,7 +18,7 @@ from wigwag.errors import (
     ServerUnreachable,
     TLSFailed,
 )
-from wigwag.transports.http_client_engine import HttpResponse, public_url
+from wigwag.transports.http_client_engine import HttpResponse, library_of, public_url
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,8 +32,7 @@ class Httpx2Engine:
 
     def __init__(self, client: httpx2.AsyncClient) -> None:
         # It has the names of httpx, and a client of that one will do as well.
-        library = {kind.__module__.partition(".")[0] for kind in type(client).__mro__}
-        httpx2: Any = sys.modules["httpx2" if "httpx2" in library else "httpx"]
+        httpx2: Any = sys.modules[library_of(client)]
         self._httpx2 = httpx2
         self._causes = _causes_of(httpx2)
         self._client = client

@@ -117,7 +117,9 @@ async def test_nobody_at_an_address_is_a_transport_error(tmp_path: Path) -> None
                 "python -m kitebase", "ftp://x:1", "localhost:8000"],
 )  # fmt: skip
 def test_what_is_no_address_is_told_what_would_be_one(address: str) -> None:
-    with pytest.raises(ValueError, match="is no address: write tcp://host:port or unix:path"):
+    with pytest.raises(
+        ValueError, match="is no address: write a URL, tcp://host:port or unix:path"
+    ):
         opener_for(address)
 
 
@@ -126,10 +128,40 @@ def test_a_command_line_in_place_of_an_address_is_told_to_be_a_list() -> None:
         opener_for("python -m kitebase")
 
 
-@pytest.mark.parametrize("address", ["http://localhost/mcp", "https://example.com/mcp"])
-def test_http_is_said_to_be_missing(address: str) -> None:
-    with pytest.raises(ValueError, match=r"this version has no HTTP transport yet"):
-        opener_for(address)
+# --- URLs
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost/mcp", "https://example.com", "http://[::1]:80/mcp/", "HTTP://x/"]
+)
+def test_a_url_is_taken_as_it_is(url: str) -> None:
+    opener = opener_for(url)
+    assert not opener.is_process
+    assert opener.name == f"the server at {url.replace('HTTP', 'http')}"
+    assert opener.open_older is not None
+
+
+def test_what_is_secret_in_a_url_is_not_in_its_name() -> None:
+    opener = opener_for("https://me:secret@example.com:8443/mcp?key=secret#secret")
+    assert opener.name == "the server at https://example.com:8443/mcp"
+    assert opener.url == "https://example.com:8443/mcp"
+
+
+@pytest.mark.parametrize("url", ["http://", "https:///mcp", "http://x:0/", "http://x:port/"])
+def test_a_url_without_host_or_with_a_broken_port_is_told_to_be_none(url: str) -> None:
+    with pytest.raises(ValueError, match="is no URL: write https://host/path"):
+        opener_for(url)
+
+
+@pytest.mark.parametrize("name", ["headers", "ssl", "http_client"])
+def test_what_is_for_urls_cannot_be_given_for_anything_else(name: str) -> None:
+    with pytest.raises(ValueError, match=f"`{name}` is for URLs"):
+        opener_for(["kitebase"], **{name: "x"})
+
+
+def test_another_http_library_is_told_which_ones_are_known() -> None:
+    with pytest.raises(TypeError, match=r"an httpx2\.AsyncClient, not int"):
+        opener_for("http://localhost/mcp", http_client=7)
 
 
 # --- servers and functions

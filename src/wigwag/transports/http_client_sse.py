@@ -1,0 +1,192 @@
+"""A client's connection over HTTP+SSE, the transport of revision 2024-11-05.
+
+One GET stays open and carries all that the server says; its first event names the URL that messages
+are posted to. When the stream ends, so does everything.
+Spec: 2024-11-05 basic/transports#http-with-sse
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+from urllib.parse import urljoin
+
+from wigwag.bindings.http_envelope import read_envelope
+from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
+from wigwag.errors import ConnectionClosed, NotMcp
+from wigwag.transports.contract import ExchangeReceiver, Received, Receiver
+from wigwag.transports.http_client_engine import (
+    HttpPeer,
+    HttpResponse,
+    is_same_origin,
+    public_url,
+)
+from wigwag.transports.http_client_stream import is_event_stream
+
+__all__ = ["HttpSseConnection", "open_http_sse"]
+
+_logger = logging.getLogger("wigwag.client")
+
+_ENDPOINT_TIMEOUT: Final = 10.0
+_CLOSE_TIMEOUT: Final = 1.0
+
+
+async def open_http_sse(peer: HttpPeer) -> HttpSseConnection:
+    """Open the stream and wait until the server has named the URL for messages.
+
+    Raises:
+        TransportError: The server refused, or could not be reached.
+        NotMcp: It is no server of this transport.
+    """
+    response: HttpResponse | None = None
+    try:
+        async with asyncio.timeout(_ENDPOINT_TIMEOUT):
+            response = await peer.request("GET", {"Accept": EVENT_STREAM})
+            if response.status != 200:
+                raise await peer.refusal(response)
+            if not is_event_stream(response):
+                raise NotMcp(f"{peer.name} has no stream of events")
+            return await _await_endpoint(peer, response)
+    except BaseException as error:
+        if response is not None:
+            await response.aclose()
+        await peer.aclose()
+        if isinstance(error, TimeoutError):
+            raise NotMcp(f"{peer.name} has a stream, but names no endpoint on it") from None
+        raise
+
+
+async def _await_endpoint(peer: HttpPeer, response: HttpResponse) -> HttpSseConnection:
+    decoder = SseDecoder(max_event_bytes=peer.max_message_bytes)
+    while chunk := await response.read():
+        events = decoder.feed(chunk)
+        if not events:
+            continue
+        first, *early = events
+        if first.type != "endpoint" or not isinstance(first.data, bytes):
+            raise NotMcp(f"the stream of {peer.name} does not begin with an endpoint")
+        endpoint = urljoin(peer.url, first.data.decode("utf-8", "replace").strip())
+        if not is_same_origin(endpoint, peer.url):
+            # Credentials for the one must not be sent to the other.
+            raise NotMcp(f"{peer.name} wants messages at another origin: {public_url(endpoint)}")
+        connection = HttpSseConnection(peer, endpoint, response, decoder)
+        connection.early = [e.data for e in early if e.type == "message" and e.data]
+        return connection
+    raise NotMcp(f"the stream of {peer.name} ended before it named an endpoint")
+
+
+class HttpSseConnection:
+    """A `Connection` of one stream for what is received, and a POST for each message sent.
+
+    Args:
+        peer: What answers at the URL; it is closed with the connection.
+        endpoint: Where messages are posted to.
+        response: The stream, read up to the event that named the endpoint.
+        decoder: What has read it so far.
+    """
+
+    def __init__(
+        self, peer: HttpPeer, endpoint: str, response: HttpResponse, decoder: SseDecoder
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._peer = peer
+        self._endpoint = endpoint
+        self._response = response
+        self._decoder = decoder
+        self.early: list[Received] = []
+        self._receiver: ExchangeReceiver
+        self._reading: asyncio.Task[None] | None = None
+        self._queue: list[bytes] = []
+        self._sending: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    def start(self, receiver: Receiver) -> None:
+        """Begin to deliver."""
+        if not isinstance(receiver, ExchangeReceiver):
+            raise TypeError("over HTTP each request may fail by itself: use an ExchangeReceiver")
+        self._receiver = receiver
+        self._reading = self._loop.create_task(self._read())
+
+    def send(self, messages: list[bytes]) -> None:
+        """Post the messages, one after the other."""
+        if self._is_closed:
+            return
+        self._queue += messages
+        if self._sending is None:
+            self._sending = self._loop.create_task(self._send_all())
+
+    async def drain(self) -> None:
+        """Wait until the server has accepted what was sent."""
+        if self._sending is not None:
+            await asyncio.wait({self._sending})
+
+    def abort(self) -> None:
+        """Drop the stream at once."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._cancel_all()
+            self._peer.abort()
+            self._receiver.connection_lost(None)
+
+    async def aclose(self) -> None:
+        """Send what is left, then leave the stream."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._sending is not None:
+            await asyncio.wait({self._sending}, timeout=_CLOSE_TIMEOUT)
+        if ended := self._cancel_all():
+            await asyncio.wait(ended)
+        await self._response.aclose()
+        await self._peer.aclose()
+        self._receiver.connection_lost(None)
+
+    def _cancel_all(self) -> set[asyncio.Task[None]]:
+        tasks = {task for task in (self._reading, self._sending) if task is not None}
+        for task in tasks:
+            task.cancel()
+        return tasks
+
+    async def _read(self) -> None:
+        """Deliver the stream to its end, which is that of the connection."""
+        why = "ended its stream"
+        try:
+            if self.early:
+                self._receiver.messages_received(self.early)
+            while chunk := await self._response.read():
+                events = self._decoder.feed(chunk)
+                messages = [e.data for e in events if e.type == "message" and e.data]
+                if messages:
+                    self._receiver.messages_received(messages)
+        except ConnectionClosed:
+            why = "cut its stream"
+        if not self._is_closed:
+            self._is_closed = True
+            self._reading = None
+            self._cancel_all()
+            await self._response.aclose()
+            await self._peer.aclose()
+            self._receiver.connection_lost(ConnectionClosed(f"{self._peer.name} {why}"))
+
+    async def _send_all(self) -> None:
+        while self._queue:
+            await self._post(self._queue.pop(0))
+        self._sending = None
+
+    async def _post(self, message: bytes) -> None:
+        """Post a message; the answer to it comes on the stream."""
+        envelope = read_envelope(message)
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        try:
+            response = await self._peer.request("POST", headers, message, url=self._endpoint)
+            try:
+                if not 200 <= response.status < 300:
+                    raise await self._peer.refusal(response)
+            finally:
+                await response.aclose()
+        except Exception as error:  # noqa: BLE001 - also of the user's function for headers
+            if envelope.request_id is not None:
+                self._receiver.request_failed(envelope.request_id, error)
+            else:
+                _logger.warning("%s was not accepted: %s", envelope.method or "an answer", error)
