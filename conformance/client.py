@@ -131,7 +131,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "initialize": list_only,
     "json-schema-2020-12-preservation": echo_schema,
     "json-schema-ref-no-deref": list_only,
-    "request-metadata": add_numbers,
+    "request-metadata": call_all,
     "sep-2322-client-request-state": retry_with_state,
     "sse-retry": resume,
     "tools_call": add_numbers,
@@ -145,14 +145,15 @@ async def main(url: str) -> None:
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     client = Client(
         url,
-        # What the suite offers in a legacy revision is held to it: no question about the era.
-        mode="auto" if revision in MODERN_REVISIONS else "legacy",
         sampling=answer_sampling,
         elicitation=answer_elicitation,
         roots=[Path(__file__).parent],
     )
     async with asyncio.timeout(LIMIT_SECONDS), client:
         await SCENARIOS[name](client, context)
+        found = client.protocol_version
+    if (found in MODERN_REVISIONS) != (revision in MODERN_REVISIONS):
+        sys.exit(f"the server speaks {revision}, and the client went for {found}")
     print(COMPLETED + name)
 
 

@@ -40,19 +40,24 @@ def test_a_check_without_a_status_is_no_success() -> None:
     assert judge("ping", [{"id": "odd"}]).problems == ("None odd: ",)
 
 
-def test_skipped_checks_are_named_and_do_not_count() -> None:
-    result = judge("ping", [check("SUCCESS"), check("SKIPPED", "later")])
+def test_checks_that_may_be_skipped_are_named_and_do_not_count() -> None:
+    result = judge("ping", [check("SUCCESS"), check("SKIPPED", "later")], may_skip=1)
     assert result == Result("ping", 1, ("later",), ())
+
+
+def test_more_skipped_checks_than_that_fail_the_scenario() -> None:
+    skipped = check("SKIPPED", "later", errorMessage="not sent")
+    result = judge("ping", [check("SUCCESS"), skipped, skipped], may_skip=1)
+    assert result.problems == ("SKIPPED later: not sent", "SKIPPED later: not sent")
 
 
 @pytest.mark.parametrize(
     "checks",
     [
         [],
-        [check("SKIPPED")],
         [check("INFO")],
         [check("SUCCESS", "wire-schema-valid")],
-        [check("SUCCESS", "wire-schema-valid"), check("SKIPPED")],
+        [check("SUCCESS", "wire-schema-valid"), check("SUCCESS", "wire-schema-harness-error")],
     ],
 )
 def test_a_scenario_that_has_checked_nothing_fails(checks: list[Any]) -> None:
@@ -98,6 +103,14 @@ def test_what_was_planned_and_did_not_run_fails_and_what_was_not_planned_is_repo
         Result("ping", 1, (), ()),
         Result("surprise", 0, (), ("it is not in conformance/plan.py",)),
     ]
+
+
+def test_only_the_plan_lets_checks_be_skipped() -> None:
+    checks = [check("SUCCESS"), check("SKIPPED", "a"), check("SKIPPED", "b")]
+    found = dict.fromkeys(("http-standard-headers", "ping"), checks)
+    standard, ping = count(found, found)
+    assert (standard.problems, standard.skipped) == ((), ("a", "b"))
+    assert ping.problems == ("SKIPPED a: It works", "SKIPPED b: It works")
 
 
 # --- clients
