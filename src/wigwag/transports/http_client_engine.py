@@ -126,11 +126,10 @@ def open_engine(options: HttpOptions, url: str) -> HttpEngine:
         TransportError: aiohttp is not installed.
     """
     client = options.http_client
-    if client is not None:
-        if library_of(client) != "aiohttp":
-            from wigwag.transports.http_client_httpx2 import Httpx2Engine  # noqa: PLC0415
+    if client is not None and library_of(client) != "aiohttp":
+        from wigwag.transports.http_client_httpx2 import Httpx2Engine  # noqa: PLC0415
 
-            return Httpx2Engine(client)
+        return Httpx2Engine(client)
     from wigwag.transports.http_client_aiohttp import AiohttpEngine  # noqa: PLC0415
 
     return AiohttpEngine(options, url)
