@@ -8,7 +8,7 @@ import pytest
 
 from conformance import plan
 from conformance.counting import COMPLETED, Result, client_problem, count, judge, read_checks
-from conformance.run import Leg, report
+from conformance.run import Leg, check_log, report
 
 CONFORMANCE = Path(plan.__file__).parent
 
@@ -133,6 +133,21 @@ def test_a_client_that_fails_has_failed_even_where_the_suite_would_let_it(line: 
     printed = f"{COMPLETED}tools_call\n"
     suite = f"Executing client\n\n{line}\n\nOVERALL: PASSED"
     assert client_problem("tools_call", printed=printed, errors="", suite=suite) == line
+
+
+# --- the server
+
+
+def test_a_handler_that_crashed_is_reported_though_the_suite_took_it_for_an_answer(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("it listens\n")
+    assert check_log(log) == []
+    crash = "tool ask failed (reference {})\nTraceback (most recent call last):\nKeyError: 'a'\n"
+    log.write_text(crash.format("5429ffd2") + crash.format("ec02531b"))
+    (leg,) = check_log(log)
+    assert leg.results == [Result("server.log", 0, (), ("tool ask failed",))]
 
 
 # --- the report
