@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wigwag.errors import (
         ConnectionClosed,
         McpError,
+        QuestionFailed,
         RequestFailed,
         RequestTimedOut,
         ServerStartFailed,
@@ -23,16 +24,31 @@ if TYPE_CHECKING:
         TransportError,
     )
     from wigwag.server.context import Context
+    from wigwag.server.input_required import InputRequired
+    from wigwag.server.questions import (
+        AcceptedElicitation,
+        CancelledElicitation,
+        DeclinedElicitation,
+        elicit,
+        elicit_url,
+        list_roots,
+        sample,
+    )
     from wigwag.server.server import Limits, Server
     from wigwag.transports.stdio_client import StdioServerParameters
 
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
 _HOMES = {
+    "AcceptedElicitation": "wigwag.server.questions",
+    "CancelledElicitation": "wigwag.server.questions",
     "Client": "wigwag.client.client",
     "ConnectionClosed": "wigwag.errors",
     "Context": "wigwag.server.context",
+    "DeclinedElicitation": "wigwag.server.questions",
+    "InputRequired": "wigwag.server.input_required",
     "Limits": "wigwag.server.server",
     "McpError": "wigwag.errors",
+    "QuestionFailed": "wigwag.errors",
     "RequestFailed": "wigwag.errors",
     "RequestTimedOut": "wigwag.errors",
     "Server": "wigwag.server.server",
@@ -41,14 +57,23 @@ _HOMES = {
     "Timeouts": "wigwag.client.client",
     "ToolError": "wigwag.errors",
     "TransportError": "wigwag.errors",
+    "elicit": "wigwag.server.questions",
+    "elicit_url": "wigwag.server.questions",
+    "list_roots": "wigwag.server.questions",
+    "sample": "wigwag.server.questions",
 }
 
 __all__ = [
+    "AcceptedElicitation",
+    "CancelledElicitation",
     "Client",
     "ConnectionClosed",
     "Context",
+    "DeclinedElicitation",
+    "InputRequired",
     "Limits",
     "McpError",
+    "QuestionFailed",
     "RequestFailed",
     "RequestTimedOut",
     "Server",
@@ -58,6 +83,10 @@ __all__ = [
     "ToolError",
     "TransportError",
     "__version__",
+    "elicit",
+    "elicit_url",
+    "list_roots",
+    "sample",
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import UNSET, UnsetType, field
 
 from wigwag.schema.base import JSONObject, MetaObject, Role, Schema
-from wigwag.schema.content import SamplingMessageContentBlock
+from wigwag.schema.content import SamplingMessageContentBlock, TextContent
 from wigwag.schema.tasks import TaskAugmentedRequestParams
 from wigwag.schema.tools import Tool
 
@@ -85,3 +85,9 @@ class CreateMessageResult(Schema, kw_only=True, frozen=True):
     stop_reason: str | UnsetType = UNSET
     """`endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a word of the provider's."""
     meta: MetaObject | UnsetType = field(name="_meta", default=UNSET)
+
+    @property
+    def text(self) -> str:
+        """The text of all blocks of text, a line end between them."""
+        blocks = self.content if isinstance(self.content, list) else [self.content]
+        return "\n".join(block.text for block in blocks if isinstance(block, TextContent))

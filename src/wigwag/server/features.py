@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct
@@ -20,6 +21,7 @@ from wigwag.runtime.threads import WorkerThreads
 from wigwag.schema import (
     CallToolResult,
     GetPromptResult,
+    InputRequiredResult,
     Prompt,
     PromptArgument,
     ReadResourceResult,
@@ -28,6 +30,7 @@ from wigwag.schema import (
     Tool,
 )
 from wigwag.server.context import Context, Services
+from wigwag.server.input_required import InputRequired
 from wigwag.server.results import (
     InvalidOutput,
     ToolOutput,
@@ -90,11 +93,20 @@ class Function(Generic[P]):
         if self._is_async:
             return await self.parameters.call(arguments, context)
         if self._threads is None:
-            result = self.parameters.call(arguments, context)
+            result = self._run_here(arguments, context)
         else:
             result = await self._threads.run(self.parameters.call, arguments, context)
         # A plain function may return something to await, such as a partial of a coroutine function.
         return await result if inspect.isawaitable(result) else result
+
+    def _run_here(self, arguments: Any, context: Context | None) -> Any:
+        if context is None:
+            return self.parameters.call(arguments, None)
+        context.is_blocking_the_loop = True
+        try:
+            return self.parameters.call(arguments, context)
+        finally:
+            context.is_blocking_the_loop = False
 
 
 class ToolFeature:
@@ -127,11 +139,13 @@ class ToolFeature:
                 arguments = self._parameters.read(request.params.arguments)
             if self._direct is not None:  # the way of most calls, with as little as can be
                 value = await self._direct(*astuple(arguments))
+            elif not self._function.wants_context:
+                value = await self._function.run(arguments, None)
             else:
-                function = self._function
-                wants = function.wants_context
-                context = Context(services, connection, request) if wants else None
-                value = await function.run(arguments, context)
+                context = Context(services, connection, request)
+                value = await context.serve(partial(self._function.run, arguments, context))
+                if isinstance(value, InputRequiredResult):
+                    return value
             result = self._output.to_result(value)
             # Encoded here, where what JSON has no form for still is the tool's failure.
             return result if isinstance(result, tuple) else self._encoded(result, request)
@@ -203,8 +217,11 @@ class ResourceFeature:
 
     async def read(
         self, uri: str, values: dict[str, str], make_context: MakeContext
-    ) -> ReadResourceResult:
-        """Read the resource.
+    ) -> ReadResourceResult | InputRequired:
+        """Read the resource, once.
+
+        Returns:
+            What it reads, or what its function has to ask the client first.
 
         Raises:
             RequestFailed: The values in the URI are not what the function takes.
@@ -215,7 +232,10 @@ class ResourceFeature:
         except ArgumentsRefused as error:
             raise RequestFailed(INVALID_PARAMS, f"Invalid URI {uri}: {error}") from None
         context = make_context() if function.wants_context else None
-        return to_contents(await function.run(arguments, context), uri, self._mime_type)
+        value = await function.run(arguments, context)
+        if isinstance(value, InputRequired):
+            return value
+        return to_contents(value, uri, self._mime_type)
 
 
 class PromptFeature:
@@ -225,8 +245,13 @@ class PromptFeature:
         self.definition = definition
         self._function = function
 
-    async def get(self, values: dict[str, str], make_context: MakeContext) -> GetPromptResult:
-        """Make the prompt's messages.
+    async def get(
+        self, values: dict[str, str], make_context: MakeContext
+    ) -> GetPromptResult | InputRequired:
+        """Make the prompt's messages, once.
+
+        Returns:
+            The messages, or what the function has to ask the client first.
 
         Raises:
             RequestFailed: An argument is missing, unknown or of the wrong type.
@@ -239,10 +264,11 @@ class PromptFeature:
             message = f"Invalid arguments for prompt {name}: {error}"
             raise RequestFailed(INVALID_PARAMS, message) from None
         context = make_context() if function.wants_context else None
+        value = await function.run(arguments, context)
+        if isinstance(value, InputRequired):
+            return value
         description = self.definition.description
-        return to_prompt(
-            await function.run(arguments, context), "" if description is UNSET else description
-        )
+        return to_prompt(value, "" if description is UNSET else description)
 
 
 def prompt_arguments(parameters: Parameters) -> list[PromptArgument]:

@@ -9,6 +9,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from msgspec import UNSET, Struct
@@ -66,12 +67,14 @@ from wigwag.server.features import (
     ToolFeature,
     prompt_arguments,
 )
+from wigwag.server.input_required import InputRequired
 from wigwag.server.lists import FeatureList
 from wigwag.server.results import ToolOutput
 from wigwag.server.signature import Parameters
 from wigwag.transports.contract import Connection
 
 if TYPE_CHECKING:
+    from wigwag.server.memory import Keeper
     from wigwag.server.written_schema import WrittenParameters
 
 if TYPE_CHECKING:  # a server that is not served over HTTP needs none of it
@@ -101,6 +104,9 @@ class Limits(Struct, frozen=True, kw_only=True):
         event_bytes: And how many bytes they have together.
         keep_alive: Seconds after which a silent stream gets a comment, so that no proxy cuts it.
         retry: Seconds after which a client that lost a stream is asked to come back.
+        state_bytes: How long the state may become that a modern client carries between the rounds
+            of a call: the answers so far, and what `Context.once` remembers.
+        state_lifetime: Seconds for which such a state is good.
     """
 
     max_message_bytes: int = DEFAULT_MAX_LINE_BYTES
@@ -115,6 +121,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     event_bytes: int = 4 * 1024 * 1024
     keep_alive: float = 15.0
     retry: float = 1.0
+    state_bytes: int = 1_000_000
+    state_lifetime: float = 900.0
 
 
 class Server:
@@ -139,6 +147,13 @@ class Server:
             yields is `Context.lifespan`.
         revisions: The protocol revisions it serves; all of them unless narrowed.
         limits: Bounds on what it takes and spends.
+        state_keys: What seals the state that modern clients carry between the rounds of a call:
+            secrets of at least 32 random bytes each. The first one seals, all of them open, so
+            that keys can be changed. Servers that stand in for each other need the same ones;
+            without any, one is made that ends with the process.
+
+    Raises:
+        ValueError: A key is too short, or a revision is unknown.
     """
 
     def __init__(
@@ -151,6 +166,7 @@ class Server:
         lifespan: Lifespan | None = None,
         revisions: Sequence[str] = REVISIONS,
         limits: Limits | None = None,
+        state_keys: Sequence[bytes | str] = (),
     ) -> None:
         if not isinstance(version, str):
             raise TypeError(f"the version is text, as '1.0.0', not {version!r}")
@@ -158,6 +174,10 @@ class Server:
             name = Implementation(name=name, version=version, title=title or UNSET)
         self.info = name
         self.limits = limits or Limits()
+        self._state_keys = tuple(state_keys)
+        self._keeper: Keeper | None = None
+        if self._state_keys:
+            self.keeper  # noqa: B018 - a key that is no good is to be noticed here
         self.lifespan_value: Any = None
         self._lifespan = lifespan
         self._serving = 0  # how many `running` blocks are open
@@ -221,6 +241,18 @@ class Server:
         """How to use the server, for the model."""
         text = self._description.instructions
         return None if text is UNSET else text
+
+    @property
+    def keeper(self) -> Keeper:
+        """What keeps the memory of calls between their rounds."""
+        if self._keeper is None:
+            # Only a server that asks its clients needs this.
+            from wigwag.server.memory import Keeper  # noqa: PLC0415
+            from wigwag.server.sealing import Seal  # noqa: PLC0415
+
+            limits, seal = self.limits, Seal(self._state_keys)
+            self._keeper = Keeper(seal, self.info.name, limits.state_lifetime, limits.state_bytes)
+        return self._keeper
 
     # --- registering
 
@@ -793,14 +825,16 @@ class Server:
     def _list_prompts(self, request: RequestReceived, connection: Dispatch) -> Members:
         return self._prompt_list.page(self._prompts, request.params.cursor, request.revision)
 
-    async def _read_resource(
-        self, request: RequestReceived, connection: Dispatch
-    ) -> ReadResourceResult:
+    async def _read_resource(self, request: RequestReceived, connection: Dispatch) -> Outcome:
         context = Context(self, connection, request)
-        return await without_leaving(self.read_resource(request.params.uri, context))
+        reading = partial(self.read_resource, request.params.uri, context)
+        return await without_leaving(context.serve(reading))
 
-    async def read_resource(self, uri: str, context: Context) -> ReadResourceResult:
+    async def read_resource(self, uri: str, context: Context) -> ReadResourceResult | InputRequired:
         """Read a resource of this server on behalf of a request.
+
+        Returns:
+            What it reads, or what its function has to ask the client first.
 
         Raises:
             RequestFailed: There is no such resource.
@@ -842,10 +876,10 @@ class Server:
         if prompt is None:
             raise _unknown("prompt", request.params.name, self._prompts)
         arguments = request.params.arguments
-        getting = prompt.get(
-            {} if arguments is UNSET else arguments, lambda: Context(self, connection, request)
-        )
-        return await without_leaving(getting)
+        context = Context(self, connection, request)
+        values = {} if arguments is UNSET else arguments
+        getting = partial(prompt.get, values, lambda: context)
+        return await without_leaving(context.serve(getting))
 
     async def _complete(self, request: RequestReceived, connection: Dispatch) -> Outcome:
         return await without_leaving(self._completers.complete(request.params))

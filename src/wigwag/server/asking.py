@@ -1,0 +1,344 @@
+"""Asks the client in the middle of a call; what both eras have in common, and the legacy way.
+
+A legacy client is sent a request on the channel of the call. How a modern one is asked is in
+`replay`.
+Spec: client, basic/utilities/mrtr
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import inspect
+import secrets
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Mapping
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from wigwag.errors import (
+    LocalProtocolError,
+    QuestionFailed,
+    RemoteProtocolError,
+    RequestFailed,
+    RequestTimedOut,
+)
+from wigwag.jsonrpc.codec import UNDECODABLE
+from wigwag.protocol.events import RequestReceived
+from wigwag.protocol.gates import client_declares
+from wigwag.runtime.dispatch import Dispatch
+from wigwag.schema import (
+    ClientCapabilities,
+    CreateMessageRequestParams,
+    ElicitRequestURLParams,
+    InputRequiredResult,
+    has_member,
+)
+from wigwag.schema.capabilities import SamplingCapability
+from wigwag.server.input_required import InputRequired, Unwinding
+from wigwag.server.plain_schema import decode_hook, encode_hook
+from wigwag.server.questions import AnswerRefused, AnswerUnfit, Question, read_by_shape
+
+T = TypeVar("T")
+
+# A handler that asks by hand and never has enough is broken.
+MAX_ROUNDS: Final = 16
+
+_is_in_once = ContextVar("_is_in_once", default=False)
+
+
+class Asking(ABC):
+    """How the handler of one request asks its client.
+
+    Args:
+        request: The request.
+        connection: What serves it.
+        loop: The event loop that everything but plain functions runs on.
+
+    Attributes:
+        responses: The answers to what the handler asked by hand, by its keys.
+        state: What the handler wanted to have back when it asked by hand.
+        questions: The names of the questions put so far.
+        results: The names of the results remembered so far.
+    """
+
+    def __init__(
+        self, request: RequestReceived, connection: Dispatch, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._request = request
+        self._connection = connection
+        self._loop = loop
+        self.responses: dict[str, Any] = {}
+        self.state: Any = None
+        self.questions = Names()
+        self.results = Names()
+        self._remembered: dict[str, Raw] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_closed = False
+
+    @abstractmethod
+    async def ask(self, question: Question[T], key: str) -> T:
+        """Ask one question, or return its answer if there is one.
+
+        Raises:
+            QuestionFailed: There is no answer to be had.
+            RequestFailed: The client did not declare that it answers such questions.
+        """
+
+    @abstractmethod
+    async def ask_by_hand(self, asked: InputRequired) -> InputRequiredResult | None:
+        """Ask what a handler has returned.
+
+        Returns:
+            What to answer the request with; `None` if the handler is to be run again.
+        """
+
+    def unwound(self) -> InputRequiredResult | None:
+        """Return what to answer the request with, if the handler was unwound to ask."""
+        return None
+
+    async def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        """Ask several questions in one round, and return the answers by the same keys."""
+        asking = [self._loop.create_task(self.ask(q, key)) for key, q in questions.items()]
+        try:
+            answers = await asyncio.gather(*asking)
+        finally:
+            for task in asking:  # when one fails, nobody waits for the others
+                task.cancel()
+        return dict(zip(questions, answers, strict=True))
+
+    # --- work that is not done again
+
+    async def once(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a function returned, calling it only the first time.
+
+        Raises:
+            TypeError: What it returned has no form in JSON, or is not what it declares.
+        """
+        known = self._remembered.get(name)
+        if known is None:
+            token = _is_in_once.set(True)
+            try:
+                value = function(*args)
+                value = await value if inspect.isawaitable(value) else value
+            finally:
+                _is_in_once.reset(token)
+            known = self._remember(name, value)
+        return _as_returned(known, function)
+
+    def once_in_thread(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Do what `once` does in the thread of a plain function, which waits."""
+        known = self._remembered.get(name)
+        if known is None:
+            token = _is_in_once.set(True)
+            try:
+                value = function(*args)
+                if inspect.isawaitable(value):
+                    value = self.wait(partial(_resolved, value))
+            finally:
+                _is_in_once.reset(token)
+            known = self._remember(name, value)
+        return _as_returned(known, function)
+
+    def _remember(self, name: str, value: Any) -> Raw:
+        try:
+            known = Raw(msgspec.json.encode(value, enc_hook=encode_hook))
+        except (TypeError, NotImplementedError, ValueError, RecursionError) as error:
+            raise TypeError(f"the result of {name!r} cannot be remembered: {error}") from None
+        self._remembered[name] = known
+        return known
+
+    # --- threads, and the end
+
+    def wait(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine on the event loop while the thread of a plain function waits for it."""
+        outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+        def begin() -> None:
+            if self._is_closed:
+                outcome.set_exception(Unwinding("the call has ended"))
+                return
+            task = self._loop.create_task(start())
+            self._tasks.add(task)
+            task.add_done_callback(settle)
+
+        def settle(task: asyncio.Task[T]) -> None:
+            self._tasks.discard(task)
+            if task.cancelled():
+                outcome.set_exception(Unwinding("the call has ended"))
+                return
+            error = task.exception()
+            if error is None:
+                outcome.set_result(task.result())
+            else:
+                outcome.set_exception(error)
+
+        self._loop.call_soon_threadsafe(begin)
+        return outcome.result()
+
+    def close(self) -> None:
+        """Stop asking: the handler has come to an end."""
+        self._is_closed = True
+        for task in list(self._tasks):
+            task.cancel()
+
+    def check_may_ask(self) -> None:
+        """See to it that asking makes sense here.
+
+        Raises:
+            QuestionFailed: The call has been answered.
+            RuntimeError: It is asked in what must run only once, and not be run again for this.
+        """
+        if _is_in_once.get():
+            raise RuntimeError("what `once` runs cannot ask the client: ask before, and pass it in")
+        if self._is_closed:
+            raise QuestionFailed("the call has been answered already: nothing can be asked")
+
+
+class Names:
+    """Hands out names, none twice.
+
+    A name that is wanted again gets a number. So a handler that is run again and takes the same way
+    gets the same names.
+    """
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def take(self, wanted: str) -> str:
+        """Return a name that nobody has."""
+        name, count = wanted, 1
+        while name in self._taken:
+            count += 1
+            name = f"{wanted}-{count}"
+        self._taken.add(name)
+        return name
+
+
+class AskingDirectly(Asking):
+    """Asks the client of a legacy session, by requests."""
+
+    _rounds = 0
+
+    async def ask(self, question: Question[T], key: str) -> T:
+        """Ask one question; a form that does not fit is asked once more.
+
+        Raises:
+            QuestionFailed: The client cannot be asked, refused, or answered something else.
+        """
+        try:
+            return question.read(await self._request_of(question))
+        except AnswerUnfit:
+            pass
+        except AnswerRefused as error:
+            raise QuestionFailed(f"the client's answer is no use: {error}") from None
+        try:
+            return question.read(await self._request_of(question))
+        except AnswerRefused as error:
+            raise QuestionFailed(f"the client's answer is no use: {error}") from None
+
+    async def ask_by_hand(self, asked: InputRequired) -> None:
+        """Ask at once, and let the handler be run again with the answers.
+
+        Raises:
+            QuestionFailed: There is no answer to one of them, or the handler never has enough.
+        """
+        self._rounds += 1
+        if self._rounds > MAX_ROUNDS:
+            raise QuestionFailed(f"the handler still asks after {MAX_ROUNDS} rounds")
+        questions = {key: _Verbatim(question) for key, question in asked.questions.items()}
+        self.responses = await self.ask_all(questions)
+        self.state = msgspec.json.decode(msgspec.json.encode(asked.state, enc_hook=encode_hook))
+        self.questions, self.results = Names(), Names()
+
+    async def _request_of(self, question: Question[Any]) -> Raw:
+        self._check(question)
+        params = self._worded(question.params)
+        asking = self._connection.ask(question.method, params, timeout=question.timeout)
+        task = self._loop.create_task(asking)
+        self._tasks.add(task)
+        try:
+            return await task
+        except RequestFailed as error:
+            raise QuestionFailed(f"the client refused {question.method}: {error}") from error
+        except (RequestTimedOut, LocalProtocolError, RemoteProtocolError) as error:
+            raise QuestionFailed(f"the client cannot be asked: {error}") from error
+        finally:
+            self._tasks.discard(task)
+
+    def _check(self, question: Question[Any]) -> None:
+        session = self._connection.protocol.session
+        if session is not None and session.is_assumed:
+            raise QuestionFailed(
+                f"the client cannot be asked: {question.method} of {self._request.revision} "
+                "needs a session, and this server keeps none"
+            )
+        if not client_declares(self._request.client_capabilities, question.needed):
+            wanted = _in_words(question.needed)
+            raise QuestionFailed(f"the client cannot be asked: it did not declare {wanted}")
+
+    def _worded(self, params: Struct | None) -> Struct | None:
+        """Return the params as this client takes them."""
+        if isinstance(params, ElicitRequestURLParams):
+            return msgspec.structs.replace(params, elicitation_id=secrets.token_urlsafe(16))
+        if isinstance(params, CreateMessageRequestParams):
+            return without_undeclared_context(params, self._request)
+        return params
+
+
+def without_undeclared_context(
+    params: CreateMessageRequestParams, request: RequestReceived
+) -> CreateMessageRequestParams:
+    """Leave out `include_context` where the client did not say that it knows it.
+
+    Spec: client/sampling#capabilities
+    """
+    sampling = request.client_capabilities.sampling
+    is_declared = sampling is not UNSET and sampling.context is not UNSET
+    if is_declared or not has_member(SamplingCapability, "context", request.revision):
+        return params
+    return msgspec.structs.replace(params, include_context=UNSET)
+
+
+class _Verbatim(Question[Any]):
+    """A question whose answer is wanted as the protocol has it, once it is found to be one."""
+
+    def __init__(self, question: Question[Any]) -> None:
+        super().__init__(question.params, question.timeout)
+        self._question = question
+        self.method = question.method
+
+    def read(self, answer: Raw) -> Any:
+        self._question.read(answer)
+        return read_by_shape(answer)
+
+
+def _in_words(needed: ClientCapabilities) -> str:
+    """Name capabilities: "elicitation" or "elicitation.url"."""
+    names: list[str] = []
+    for name, value in msgspec.to_builtins(needed).items():
+        parts = [f"`{name}.{part}`" for part in value] if isinstance(value, dict) else []
+        names += parts or [f"`{name}`"]
+    return ", ".join(names)
+
+
+async def _resolved(value: Any) -> Any:
+    return await value
+
+
+def _as_returned(known: Raw, function: Callable[..., Any]) -> Any:
+    """Return a remembered result as the function declares it, or else as plain JSON."""
+    try:
+        kind = typing.get_type_hints(function, include_extras=True).get("return", Any)
+    except (NameError, TypeError):
+        kind = Any
+    try:
+        return msgspec.json.decode(known, type=kind, dec_hook=decode_hook)
+    except (*UNDECODABLE, NotImplementedError) as error:
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"{name} returned something that it does not declare: {error}") from None

@@ -1,0 +1,419 @@
+"""Forms for users: from the type that a handler wants to the schema of a form, and back.
+
+Spec: client/elicitation#requested-schema
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Final, Literal, TypedDict, get_args, get_origin
+
+import msgspec
+from msgspec import Struct
+
+from wigwag.jsonrpc.codec import UNDECODABLE
+from wigwag.schema import EnumOption, TitledSingleSelectEnumSchema
+from wigwag.server.annotations import is_model, translate
+from wigwag.server.plain_schema import decode_hook
+
+_REFERENCE: Final = "#/$defs/"
+_SINGLE: Final = "value"
+"""The one field of a form for a value that is no object."""
+
+_COMMON: Final = ("type", "title", "description", "default")
+_ALLOWED: Final = {
+    "string": (*_COMMON, "minLength", "maxLength", "format", "enum", "enumNames", "oneOf"),
+    "number": (*_COMMON, "minimum", "maximum"),
+    "integer": (*_COMMON, "minimum", "maximum"),
+    "boolean": _COMMON,
+    "array": (*_COMMON, "minItems", "maxItems", "items"),
+}
+_FORMATS: Final = ("email", "uri", "date", "date-time")
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "array": (list,),
+}
+
+
+class FormRefused(Exception):
+    """What a user filled in does not fit the form; the text says where."""
+
+
+class Form:
+    """A form.
+
+    Args:
+        schema: Its requested schema.
+        convert: Makes what the handler wants from content that fits the schema.
+    """
+
+    def __init__(self, schema: dict[str, Any], convert: Callable[[dict[str, Any]], Any]) -> None:
+        self.schema = schema
+        self._convert = convert
+
+    def read(self, content: Mapping[str, Any]) -> Any:
+        """Return what a user filled in, as the handler wants it.
+
+        Raises:
+            FormRefused: It does not fit the form.
+        """
+        properties = self.schema["properties"]
+        values = {
+            name: _as_integer(value) if _kind(properties, name) == "integer" else value
+            for name, value in content.items()
+        }
+        for name in self.schema.get("required", ()):
+            if name not in values:
+                raise FormRefused(f"`{name}` is missing")
+        for name, value in values.items():
+            fault = _fault(properties.get(name, {}), value)
+            if fault is not None:
+                raise FormRefused(f"`{name}`: {fault}")
+        try:
+            return self._convert(values)
+        except (*UNDECODABLE, ValueError) as error:
+            raise FormRefused(str(error)) from None
+
+
+def form_of(wanted: Any) -> Form:
+    """Return the form for what a handler wants to know.
+
+    Args:
+        wanted: A dataclass, struct, `TypedDict` or model; a mapping of names to types; a requested
+            schema; a single type or a list of choices; or `None` for a form without fields.
+
+    Raises:
+        TypeError: It has a field that no form can have; the text names it.
+    """
+    if wanted is None:
+        return Form({"type": "object", "properties": {}}, dict)
+    if isinstance(wanted, Mapping):
+        if isinstance(wanted.get("type"), str):
+            return _written_form(wanted)
+        return _form_of_fields(wanted)
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        return _form_of_choices(wanted)
+    try:
+        return _form_of_type(wanted)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        return _form_of_type.__wrapped__(wanted)
+
+
+@lru_cache(maxsize=256)
+def _form_of_type(wanted: Any) -> Form:
+    kind = translate(wanted)
+    if _is_object(kind):
+        return _form_of_object(kind)
+    return _form_of_value(kind, _field_of_type(_SINGLE, kind))
+
+
+def _is_object(kind: Any) -> bool:
+    if not isinstance(kind, type) or issubclass(kind, Enum):
+        return False
+    return (
+        is_model(kind)
+        or issubclass(kind, Struct)
+        or hasattr(kind, "__dataclass_fields__")
+        or typing.is_typeddict(kind)
+    )
+
+
+def _form_of_value(kind: Any, field: dict[str, Any]) -> Form:
+    schema = {"type": "object", "properties": {_SINGLE: field}, "required": [_SINGLE]}
+    return Form(schema, lambda content: _convert(content[_SINGLE], kind))
+
+
+def _form_of_choices(choices: Sequence[Any]) -> Form:
+    if choices and all(isinstance(choice, EnumOption) for choice in choices):
+        field = msgspec.to_builtins(TitledSingleSelectEnumSchema(one_of=list(choices)))
+    elif choices and all(isinstance(choice, str) for choice in choices):
+        field = {"type": "string", "enum": list(choices)}
+    else:
+        raise TypeError("choices are texts, or `EnumOption`s with a title each")
+    return _form_of_value(str, field)
+
+
+def _form_of_object(kind: Any) -> Form:
+    schema, definitions = _describe(kind)
+    titles = _titles(kind, schema)
+    hints = typing.get_type_hints(kind, include_extras=True)
+    names = _names(kind)
+    required = list(schema.get("required", ()))
+    fields: dict[str, Any] = {}
+    nullable: list[str] = []
+    for name, described in schema.get("properties", {}).items():
+        described = {key: value for key, value in described.items() if key != "title"}
+        if name in titles:
+            described["title"] = titles[name]
+        plain, accepts_none = _without_null(described, definitions)
+        if accepts_none and name in required:
+            required.remove(name)
+            nullable.append(name)
+        fields[name] = _checked_field(name, _in_order(plain, hints.get(names.get(name, name))))
+
+    form = _converting_form(kind, fields, required)
+    if not nullable:
+        return form
+    # What a user left out is `None` to the handler, though its type has no default.
+    absent = dict.fromkeys(nullable)
+    return Form(form.schema, lambda content: _convert({**absent, **content}, kind))
+
+
+def _form_of_fields(wanted: Mapping[str, Any]) -> Form:
+    types: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    required: list[str] = []
+    for name, what in wanted.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the fields of a form have names, not {name!r}")
+        if isinstance(what, Struct):
+            what = msgspec.to_builtins(what)
+        if isinstance(what, Mapping):
+            types[name], fields[name] = Any, _checked_field(name, dict(what))
+            is_optional = "default" in what
+        else:
+            types[name] = translate(what)
+            fields[name] = _field_of_type(name, types[name])
+            is_optional = type(None) in get_args(types[name])
+        if is_optional:
+            types[name] = typing.NotRequired[types[name]]
+        else:
+            required.append(name)
+    kind = TypedDict("Fields", types)  # type: ignore[misc]  # as dynamic as it must be
+    return _converting_form(kind, fields, required)
+
+
+def _written_form(schema: Mapping[str, Any]) -> Form:
+    properties = schema.get("properties", {})
+    if schema["type"] != "object" or not isinstance(properties, Mapping):
+        raise TypeError("the schema of a form is one of an object, with properties")
+    for name, field in properties.items():
+        _checked_field(name, field)
+    return Form({**schema, "properties": properties}, dict)
+
+
+def _converting_form(kind: Any, fields: dict[str, Any], required: list[str]) -> Form:
+    schema: dict[str, Any] = {"type": "object", "properties": fields}
+    if required:
+        schema["required"] = required
+    return Form(schema, lambda content: _convert(content, kind))
+
+
+def _convert(content: Any, kind: Any) -> Any:
+    return msgspec.convert(content, kind, dec_hook=decode_hook)
+
+
+# --- describing
+
+
+def _describe(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schema of a type as it comes, and what it refers to."""
+    if is_model(kind):
+        schema: dict[str, Any] = kind.model_json_schema()
+        return schema, schema.get("$defs", {})
+    try:
+        (root,), definitions = msgspec.json.schema_components(
+            (kind,), ref_template=_REFERENCE + "{name}"
+        )
+    except TypeError as error:
+        raise TypeError(f"a form cannot ask for {_name(kind)}: {_first_line(error)}") from None
+    return _resolved(root, definitions), definitions
+
+
+def _field_of_type(name: str, kind: Any) -> dict[str, Any]:
+    described, definitions = _describe(kind)
+    plain, _ = _without_null(described, definitions)
+    title = described.get("title") if get_origin(kind) is typing.Annotated else None
+    plain.pop("title", None)
+    if title is not None:
+        plain["title"] = title
+    return _checked_field(name, _in_order(plain, kind))
+
+
+def _resolved(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    reference = schema.get("$ref")
+    if reference is None:
+        return dict(schema)
+    beside = {key: value for key, value in schema.items() if key != "$ref"}
+    target = definitions[reference.removeprefix(_REFERENCE)]
+    own = {key: value for key, value in target.items() if key != "title"}
+    return {**own, **beside}
+
+
+def _without_null(
+    schema: dict[str, Any], definitions: Mapping[str, Any]
+) -> tuple[dict[str, Any], bool]:
+    """Return the schema of `X | None` as that of X, and whether it was one."""
+    schema = _resolved(schema, definitions)
+    if "items" in schema and isinstance(schema["items"], dict):
+        schema["items"] = _resolved(schema["items"], definitions)
+    choices = schema.get("anyOf")
+    if not isinstance(choices, list) or {"type": "null"} not in choices:
+        return schema, False
+    rest = [choice for choice in choices if choice != {"type": "null"}]
+    if schema.get("default", ...) is None:
+        del schema["default"]
+    if len(rest) != 1:
+        return schema, True
+    del schema["anyOf"]
+    inner, _ = _without_null(rest[0], definitions)
+    return {**inner, **schema}, True
+
+
+def _titles(kind: Any, schema: Mapping[str, Any]) -> dict[str, str]:
+    """Return the titles that fields were given; libraries make up others of the names."""
+    if is_model(kind):
+        fields = kind.model_fields.items()
+        return {(f.alias or name): f.title for name, f in fields if f.title is not None}
+    properties = schema.get("properties", {})
+    return {name: field["title"] for name, field in properties.items() if "title" in field}
+
+
+def _names(kind: Any) -> dict[str, str]:
+    """Return the attribute of each field whose name in JSON is another one."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return {field.encode_name: field.name for field in msgspec.structs.fields(kind)}
+    return {}
+
+
+def _in_order(field: dict[str, Any], kind: Any) -> dict[str, Any]:
+    """List choices as they were written; msgspec sorts them."""
+    holder = field.get("items") if field.get("type") == "array" else field
+    if isinstance(holder, dict) and "enum" in holder:
+        written = _choices(kind)
+        if sorted(map(repr, written)) == sorted(map(repr, holder["enum"])):
+            holder["enum"] = written
+    return field
+
+
+def _choices(kind: Any) -> list[Any]:
+    if get_origin(kind) is Literal:
+        return list(get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [member.value for member in kind]
+    return [choice for part in get_args(kind) for choice in _choices(part)]
+
+
+# --- checking
+
+
+def _checked_field(name: str, field: Any) -> dict[str, Any]:
+    """Return the schema of a field as forms have it.
+
+    Raises:
+        TypeError: No form can have such a field.
+    """
+    if not isinstance(field, Mapping):
+        raise TypeError(f"field `{name}` of a form needs a schema, not {field!r}")
+    field = dict(field)
+    if "const" in field:
+        field["enum"] = [field.pop("const")]
+    if "type" not in field and _are_texts(field.get("enum")):
+        field["type"] = "string"
+    kind = field.get("type")
+    if kind not in _ALLOWED or "contentEncoding" in field or not _is_flat(field):
+        raise TypeError(
+            f"field `{name}` cannot be in a form: forms are flat, of texts, numbers, booleans and "
+            "choices of texts"
+        )
+    if field.get("format") not in _FORMATS:
+        field.pop("format", None)
+    if kind == "integer":
+        _include_bounds(field)
+    allowed = _ALLOWED[kind]
+    return {key: value for key, value in field.items() if key in allowed}
+
+
+def _is_flat(field: Mapping[str, Any]) -> bool:
+    if "enum" in field and not _are_texts(field["enum"]):
+        return False
+    if "oneOf" in field and not _are_options(field["oneOf"]):
+        return False
+    if field["type"] != "array":
+        return True
+    items = field.get("items")
+    return isinstance(items, Mapping) and (
+        _are_texts(items.get("enum")) or _are_options(items.get("anyOf"))
+    )
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _are_options(options: Any) -> bool:
+    return isinstance(options, list) and all(
+        isinstance(option, Mapping) and isinstance(option.get("const"), str) for option in options
+    )
+
+
+def _include_bounds(field: dict[str, Any]) -> None:
+    """Say in the words of forms what an integer's bounds are: they know no exclusive ones."""
+    if "exclusiveMinimum" in field:
+        field.setdefault("minimum", field["exclusiveMinimum"] + 1)
+    if "exclusiveMaximum" in field:
+        field.setdefault("maximum", field["exclusiveMaximum"] - 1)
+
+
+def _kind(properties: Mapping[str, Any], name: str) -> str:
+    kind = properties.get(name, {}).get("type", "")
+    return kind if isinstance(kind, str) else ""
+
+
+def _as_integer(value: Any) -> Any:
+    """Return 3.0 as 3: an integer in JSON Schema."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _fault(field: Mapping[str, Any], value: Any) -> str | None:
+    """Say what is wrong with what a user filled in, if anything is."""
+    kind = field.get("type", "")
+    types = _TYPES.get(kind)
+    if types is None:
+        return None  # nobody asked for it
+    if not isinstance(value, types) or (isinstance(value, bool) and kind != "boolean"):
+        return f"expected {kind}, got {type(value).__name__}"
+    if isinstance(value, str):
+        return _fault_of_length(field, len(value), "Length") or _fault_of_choice(field, value)
+    if isinstance(value, list):
+        faults = [_fault_of_choice(field["items"], item) for item in value]
+        return _fault_of_length(field, len(value), "Items") or next(filter(None, faults), None)
+    return _fault_of_size(field, value)
+
+
+def _fault_of_size(field: Mapping[str, Any], value: Any) -> str | None:
+    if value < field.get("minimum", value):
+        return f"must be {field['minimum']} or more"
+    if value > field.get("maximum", value):
+        return f"must be {field['maximum']} or less"
+    return None
+
+
+def _fault_of_length(field: Mapping[str, Any], length: int, what: str) -> str | None:
+    if not field.get(f"min{what}", 0) <= length <= field.get(f"max{what}", length):
+        return f"{length} {what.lower()} is too few or too many"
+    return None
+
+
+def _fault_of_choice(field: Mapping[str, Any], value: Any) -> str | None:
+    options = field.get("oneOf", field.get("anyOf"))
+    choices = field.get("enum") if options is None else [option["const"] for option in options]
+    if choices is not None and value not in choices:
+        return f"must be one of {', '.join(map(repr, choices))}"
+    return None
+
+
+def _name(kind: Any) -> str:
+    return getattr(kind, "__name__", repr(kind))
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).split("\n", 1)[0]

@@ -1,0 +1,342 @@
+"""The questions that a handler can put to the client, and what the answers become.
+
+Spec: client, basic/utilities/mrtr
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
+
+from msgspec import UNSET, Raw, Struct
+
+from wigwag.jsonrpc.codec import UNDECODABLE, encode_value
+from wigwag.protocol.gates import required_client_capability
+from wigwag.schema import (
+    ELICITATION_CREATE,
+    ROOTS_LIST,
+    SAMPLING_CREATE_MESSAGE,
+    ClientCapabilities,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    ElicitValue,
+    ListRootsResult,
+    ModelHint,
+    ModelPreferences,
+    Root,
+    SamplingMessage,
+    SamplingMessageContentBlock,
+    TextContent,
+    Tool,
+    ToolChoice,
+    decode_result,
+)
+from wigwag.server.forms import Form, FormRefused, form_of
+from wigwag.server.input_required import ANSWER_TIMEOUT
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class AnswerRefused(Exception):
+    """The client's answer is none to the question; the text says why."""
+
+
+class AnswerUnfit(AnswerRefused):
+    """The answer is one, but what the user filled in does not fit: they may try again."""
+
+
+# --- what answers become
+
+
+class AcceptedElicitation(Struct, Generic[T], frozen=True):
+    """The user filled in the form, or agreed to visit the page.
+
+    Attributes:
+        data: The fields of the form, as the type that was asked for; `None` for a page.
+        content: The same as the client sent them.
+    """
+
+    data: T
+    content: dict[str, ElicitValue] = {}
+    action: Literal["accept"] = "accept"
+
+
+class DeclinedElicitation(Struct, frozen=True):
+    """The user said no."""
+
+    data: None = None
+    content: None = None
+    action: Literal["decline"] = "decline"
+
+
+class CancelledElicitation(Struct, frozen=True):
+    """The user said nothing: the question was closed or dismissed."""
+
+    data: None = None
+    content: None = None
+    action: Literal["cancel"] = "cancel"
+
+
+ElicitationOutcome: TypeAlias = AcceptedElicitation[T] | DeclinedElicitation | CancelledElicitation
+
+
+# --- questions
+
+
+class Question(ABC, Generic[T_co]):
+    """Something to ask the client; made by `elicit`, `elicit_url`, `sample` and `list_roots`.
+
+    Args:
+        timeout: Seconds that a legacy client has to answer; `None` for ever. In the modern
+            revisions nobody waits.
+    """
+
+    method: str
+    key: str
+    """What it goes by where the handler gives it no key of its own."""
+
+    def __init__(self, params: Struct | None, timeout: float | None) -> None:
+        self.params = params
+        self.timeout = timeout
+
+    @abstractmethod
+    def read(self, answer: Raw) -> T_co:
+        """Read the client's answer.
+
+        Raises:
+            AnswerRefused: It is none to this question.
+        """
+
+    @property
+    def needed(self) -> ClientCapabilities:
+        """What a client must have declared to be asked this."""
+        return required_client_capability(self.method, self.params)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """What tells it from other questions.
+
+        Raises:
+            LocalProtocolError: It holds a value that JSON has no form for.
+        """
+        return b"%b %b" % (self.method.encode(), encode_value(self.params))
+
+    def _decode(self, answer: Raw) -> Any:
+        try:
+            return decode_result(self.method, answer)
+        except UNDECODABLE as error:
+            raise AnswerRefused(f"it is no result of {self.method}: {error}") from None
+
+
+class FormQuestion(Question[ElicitationOutcome[T]]):
+    """A form for the user. Spec: client/elicitation#form-mode-elicitation-requests."""
+
+    method = ELICITATION_CREATE
+    key = "elicitation"
+
+    def __init__(self, message: str, form: Form, timeout: float | None) -> None:
+        params = ElicitRequestFormParams(mode="form", message=message, requested_schema=form.schema)
+        super().__init__(params, timeout)
+        self._form = form
+
+    def read(self, answer: Raw) -> ElicitationOutcome[T]:
+        """Read what the user did."""
+        result: ElicitResult = self._decode(answer)
+        if result.action != "accept":
+            return _not_accepted(result)
+        content = {} if result.content is UNSET else result.content
+        try:
+            return AcceptedElicitation(self._form.read(content), content)
+        except FormRefused as error:
+            raise AnswerUnfit(f"it does not fit the form: {error}") from None
+
+
+class PageQuestion(Question[ElicitationOutcome[None]]):
+    """A page for the user to visit. Spec: client/elicitation#url-mode-elicitation-requests."""
+
+    method = ELICITATION_CREATE
+    key = "elicitation"
+
+    def __init__(self, message: str, url: str, timeout: float | None) -> None:
+        super().__init__(ElicitRequestURLParams(mode="url", message=message, url=url), timeout)
+
+    def read(self, answer: Raw) -> ElicitationOutcome[None]:
+        """Read what the user did."""
+        result: ElicitResult = self._decode(answer)
+        return AcceptedElicitation(None) if result.action == "accept" else _not_accepted(result)
+
+
+def _not_accepted(result: ElicitResult) -> DeclinedElicitation | CancelledElicitation:
+    return DeclinedElicitation() if result.action == "decline" else CancelledElicitation()
+
+
+class ModelQuestion(Question[CreateMessageResult]):
+    """A conversation for the client's model. Spec: client/sampling#creating-messages."""
+
+    method = SAMPLING_CREATE_MESSAGE
+    key = "sampling"
+
+    def read(self, answer: Raw) -> CreateMessageResult:
+        """Read what the model has said."""
+        result: CreateMessageResult = self._decode(answer)
+        return result
+
+
+class RootsQuestion(Question[list[Root]]):
+    """Where does the client work? Spec: client/roots#listing-roots."""
+
+    method = ROOTS_LIST
+    key = "roots"
+
+    def read(self, answer: Raw) -> list[Root]:
+        """Read the roots."""
+        result: ListRootsResult = self._decode(answer)
+        return result.roots
+
+
+# --- making them
+
+Message: TypeAlias = str | SamplingMessage | SamplingMessageContentBlock
+Messages: TypeAlias = Message | Sequence[Message]
+
+
+@overload
+def elicit(
+    message: str, schema: type[T], *, timeout: float | None = ANSWER_TIMEOUT
+) -> Question[ElicitationOutcome[T]]: ...
+@overload
+def elicit(
+    message: str,
+    schema: Mapping[str, Any] | None = None,
+    *,
+    timeout: float | None = ANSWER_TIMEOUT,
+) -> Question[ElicitationOutcome[dict[str, Any]]]: ...
+@overload
+def elicit(
+    message: str, schema: Any, *, timeout: float | None = ANSWER_TIMEOUT
+) -> Question[ElicitationOutcome[Any]]: ...
+def elicit(
+    message: str, schema: Any = None, *, timeout: float | None = ANSWER_TIMEOUT
+) -> Question[Any]:
+    """Return a question to the user, by a form; put it with `Context.ask`.
+
+    See `Context.elicit` for what the arguments mean.
+    """
+    return FormQuestion(message, form_of(schema), timeout)
+
+
+def elicit_url(
+    message: str, url: str, *, timeout: float | None = ANSWER_TIMEOUT
+) -> Question[ElicitationOutcome[None]]:
+    """Return a question to the user, by a page; put it with `Context.ask`.
+
+    See `Context.elicit_url` for what the arguments mean.
+    """
+    return PageQuestion(message, url, timeout)
+
+
+def list_roots(*, timeout: float | None = ANSWER_TIMEOUT) -> Question[list[Root]]:
+    """Return the question where the client works; put it with `Context.ask`."""
+    return RootsQuestion(None, timeout)
+
+
+def sample(  # noqa: PLR0913 - options, each of its own and given by name
+    messages: Messages,
+    *,
+    max_tokens: int,
+    system_prompt: str | None = None,
+    temperature: float | None = None,
+    stop_sequences: Sequence[str] | None = None,
+    model_preferences: ModelPreferences | Sequence[str] | str | None = None,
+    tools: Sequence[Tool] | None = None,
+    tool_choice: ToolChoice | Literal["auto", "required", "none"] | None = None,
+    include_context: Literal["none", "thisServer", "allServers"] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    timeout: float | None = ANSWER_TIMEOUT,
+) -> Question[CreateMessageResult]:
+    """Return a question to the client's model; put it with `Context.ask`.
+
+    See `Context.sample` for what the arguments mean.
+    """
+    if isinstance(tool_choice, str):
+        tool_choice = ToolChoice(mode=tool_choice)
+    if isinstance(model_preferences, str):
+        model_preferences = [model_preferences]
+    if isinstance(model_preferences, Sequence):
+        hints = [ModelHint(name=name) for name in model_preferences]
+        model_preferences = ModelPreferences(hints=hints)
+    params = CreateMessageRequestParams(
+        messages=_to_messages(messages),
+        max_tokens=max_tokens,
+        system_prompt=_or_unset(system_prompt),
+        temperature=_or_unset(temperature),
+        stop_sequences=UNSET if stop_sequences is None else list(stop_sequences),
+        model_preferences=_or_unset(model_preferences),
+        tools=UNSET if tools is None else list(tools),
+        tool_choice=_or_unset(tool_choice),
+        include_context=_or_unset(include_context),
+        metadata=UNSET if metadata is None else dict(metadata),
+    )
+    return ModelQuestion(params, timeout)
+
+
+def _to_messages(messages: Any) -> list[SamplingMessage]:
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        messages = [messages]
+    return [_to_message(message) for message in messages]
+
+
+def _to_message(message: Any) -> SamplingMessage:
+    if isinstance(message, SamplingMessage):
+        return message
+    if isinstance(message, str):
+        message = TextContent(text=message)
+    return SamplingMessage(role="user", content=message)
+
+
+def _or_unset(value: Any) -> Any:
+    return UNSET if value is None else value
+
+
+def read_by_shape(answer: Raw) -> ElicitResult | CreateMessageResult | ListRootsResult | None:
+    """Read an answer whose question is not at hand; `None` when it answers nothing."""
+    for method in (ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE):
+        try:
+            result: ElicitResult = decode_result(method, answer)
+        except UNDECODABLE:
+            continue
+        return result
+    return None
+
+
+def answer_digest(question: Question[Any]) -> str:
+    """Return what the state remembers of a question, to know it again."""
+    return hashlib.sha256(question.fingerprint).hexdigest()[:32]
+
+
+__all__ = [
+    "AcceptedElicitation",
+    "AnswerRefused",
+    "AnswerUnfit",
+    "CancelledElicitation",
+    "DeclinedElicitation",
+    "ElicitationOutcome",
+    "FormQuestion",
+    "Messages",
+    "ModelQuestion",
+    "PageQuestion",
+    "Question",
+    "RootsQuestion",
+    "answer_digest",
+    "elicit",
+    "elicit_url",
+    "list_roots",
+    "read_by_shape",
+    "sample",
+]

@@ -1,0 +1,196 @@
+"""Asks modern clients, who are only ever answered: the call is replayed.
+
+When a question is reached that has no answer yet, the handler is unwound, and the client gets the
+question as the result of its call, with a sealed memory of what was answered before. It makes the
+call again with the answer; the handler is run from its start, and what is answered returns at once.
+
+Spec: basic/utilities/mrtr
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from wigwag.jsonrpc.codec import encode_value
+from wigwag.protocol.events import RequestReceived
+from wigwag.runtime.dispatch import Dispatch
+from wigwag.schema import (
+    RESULT_INPUT_REQUIRED,
+    CreateMessageRequestParams,
+    InputRequest,
+    InputRequiredResult,
+    project,
+)
+from wigwag.server.asking import Asking, without_undeclared_context
+from wigwag.server.input_required import InputRequired, Unwinding
+from wigwag.server.memory import Answer, Keeper, Memory
+from wigwag.server.plain_schema import encode_hook
+from wigwag.server.questions import AnswerRefused, Question, answer_digest, read_by_shape
+
+T = TypeVar("T")
+
+
+class Replay(Asking):
+    """Asks the client of a modern request.
+
+    Args:
+        request: The request.
+        connection: What serves it.
+        loop: The event loop.
+        keeper: What seals the memory of the call.
+
+    Raises:
+        RequestFailed: The request brings a state that is not one for it.
+    """
+
+    def __init__(
+        self,
+        request: RequestReceived,
+        connection: Dispatch,
+        loop: asyncio.AbstractEventLoop,
+        keeper: Keeper,
+    ) -> None:
+        super().__init__(request, connection, loop)
+        self._keeper = keeper
+        params = request.params
+        responses = {} if params.input_responses is UNSET else params.input_responses
+        if params.request_state is UNSET:
+            memory = Memory()
+        else:
+            memory = keeper.open(params.request_state, request, now=time.time())
+        self._remembered = memory.once
+        self._answers = {**memory.answers}
+        for key, digest in memory.asked.items():
+            if key in responses:
+                self._answers[key] = Answer(digest, responses[key])
+        by_hand = {
+            key: read_by_shape(answer)
+            for key, answer in responses.items()
+            if key not in memory.asked
+        }
+        self.responses = {key: answer for key, answer in by_hand.items() if answer is not None}
+        if memory.given is not UNSET:
+            self.state = msgspec.json.decode(memory.given)
+        self._pending: dict[str, tuple[Question[Any], asyncio.Future[Any]]] = {}
+        self._has_unwound = False
+        self._is_unwinding_due = False
+        self._working = 0
+
+    async def ask(self, question: Question[T], key: str) -> T:
+        """Return the answer to a question, if there is one, or unwind the handler.
+
+        Raises:
+            RequestFailed: The client did not declare that it answers such questions.
+            RuntimeError: It is not the question that was answered under this key.
+        """
+        known = self._answers.get(key)
+        if known is not None:
+            if known.digest != answer_digest(question):
+                raise RuntimeError(_other_question(key))
+            try:
+                return question.read(known.value)
+            except AnswerRefused:  # so it is asked again
+                del self._answers[key]
+        if self._has_unwound:
+            raise Unwinding("the client is about to be asked something else")
+        self._connection.protocol.require_client_capability(self._request, question.needed)
+        waiter: asyncio.Future[T] = self._loop.create_future()
+        self._pending[key] = question, waiter
+        self._unwind_soon()
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            if not self._has_unwound:
+                del self._pending[key]
+            raise
+
+    async def once(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Return what a function returned; no handler is unwound while one is at work."""
+        self._working += 1
+        try:
+            return await super().once(name, function, *args)
+        finally:
+            self._working -= 1
+            self._unwind_soon()
+
+    def _unwind_soon(self) -> None:
+        """Unwind when everybody who asks in this turn of the event loop has done so."""
+        if self._pending and not self._is_unwinding_due:
+            self._is_unwinding_due = True
+            self._loop.call_soon(self._unwind)
+
+    def _unwind(self) -> None:
+        self._is_unwinding_due = False
+        if self._working or self._is_closed:
+            return
+        self._has_unwound = bool(self._pending)
+        for key, (_, waiter) in self._pending.items():
+            if not waiter.done():
+                waiter.set_exception(Unwinding(f"the client is about to be asked {key!r}"))
+
+    def unwound(self) -> InputRequiredResult | None:
+        """Return the questions, if the handler was unwound for them.
+
+        Raises:
+            RequestFailed: There is too much to remember.
+        """
+        if not self._has_unwound:
+            return None
+        questions = {key: question for key, (question, _) in self._pending.items()}
+        asked = {key: answer_digest(question) for key, question in questions.items()}
+        return self._required(questions, Memory(asked=asked))
+
+    async def ask_by_hand(self, asked: InputRequired) -> InputRequiredResult:
+        """Return the questions that a handler asks by hand.
+
+        Raises:
+            RequestFailed: The client did not declare that it answers one of them, or there is too
+                much to remember.
+        """
+        for question in asked.questions.values():
+            self._connection.protocol.require_client_capability(self._request, question.needed)
+        memory = Memory()
+        if asked.state is not None:
+            memory.given = Raw(msgspec.json.encode(asked.state, enc_hook=encode_hook))
+        return self._required(asked.questions, memory)
+
+    def _required(
+        self, questions: Mapping[str, Question[Any]], memory: Memory
+    ) -> InputRequiredResult:
+        memory.answers, memory.once = self._answers, self._remembered
+        state: str | UnsetType = UNSET
+        if memory != Memory():
+            state = self._keeper.seal(memory, self._request, now=time.time())
+        return InputRequiredResult(
+            result_type=RESULT_INPUT_REQUIRED,
+            input_requests={key: self._worded(q) for key, q in questions.items()} or UNSET,
+            request_state=state,
+        )
+
+    def _worded(self, question: Question[Any]) -> InputRequest:
+        params = question.params
+        if params is None:
+            return InputRequest(method=question.method)
+        if isinstance(params, CreateMessageRequestParams):
+            params = without_undeclared_context(params, self._request)
+        encoded = encode_value(project(params, self._request.revision))
+        return InputRequest(method=question.method, params=Raw(encoded))
+
+    def close(self) -> None:
+        """Stop asking: whoever still waits is cancelled."""
+        super().close()
+        for _, waiter in self._pending.values():
+            waiter.cancel()
+
+
+def _other_question(key: str) -> str:
+    return (
+        f"the question {key!r} is not the one that was answered: when a call is run again, it must "
+        "ask the same things in the same words; let `once` remember what changes from run to run"
+    )
