@@ -162,6 +162,16 @@ class HttpServer:
                 await self._news.wait()
         return self.asked(what)[count - 1]
 
+    async def wait_asked_response(self) -> HttpRequest:
+        """Wait for a response of the client's, and return the request that brings it."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for request in self.requests:
+                    if request.method == "POST" and request.asks is None:
+                        return request
+                self._news.clear()
+                await self._news.wait()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None

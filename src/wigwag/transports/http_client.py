@@ -54,6 +54,7 @@ _ACCEPT_TIMEOUT: Final = 10.0
 # Nobody likes to wait for a program to end.
 _CLOSE_TIMEOUT: Final = 1.0
 
+_SESSION_ID: Final = "Mcp-Session-Id"
 _POST_HEADERS: Final = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",
@@ -78,7 +79,7 @@ class StreamableHttpConnection:
         self._own_stream: EventStream | None = None  # what the server says of its own accord
         self._mirrored: dict[str, Sequence[MirroredParameter]] = {}
         self._session_headers: dict[str, str] = {}
-        self._session_id = ""
+        self._lost: SessionLost | None = None
         self._is_closed = False
 
     # --- Connection
@@ -127,7 +128,7 @@ class StreamableHttpConnection:
             await asyncio.wait(self._tasks, timeout=_CLOSE_TIMEOUT)
         if ended := self._cancel_all():
             await asyncio.wait(ended)
-        if self._session_id:
+        if _SESSION_ID in self._session_headers and self._lost is None:
             await self._end_session()
         await self._peer.aclose()
         self._receiver.connection_lost(None)
@@ -161,6 +162,8 @@ class StreamableHttpConnection:
         try:
             if self._greeting is not None:
                 await self._wait_greeted(self._greeting)
+            if self._lost is not None:
+                raise SessionLost(self._lost.reason, was_refused=True)
             response = await self._peer.request("POST", self._headers_for(envelope), message)
             try:
                 await self._receive(envelope, request_id, response)
@@ -185,7 +188,7 @@ class StreamableHttpConnection:
         if not 200 <= response.status < 300:
             raise await self._refusal(envelope, response)
         if envelope.method == INITIALIZE and (session_id := response.header("mcp-session-id")):
-            self._session_id = self._session_headers["Mcp-Session-Id"] = session_id
+            self._session_headers[_SESSION_ID] = session_id
         if is_event_stream(response):
             await self._follow(envelope, request_id, response)
             return
@@ -205,12 +208,8 @@ class StreamableHttpConnection:
         self, envelope: Envelope, response: HttpResponse
     ) -> HttpStatusError | SessionLost:
         refusal = await self._peer.refusal(response)
-        if (
-            self._session_id
-            and envelope.version is None
-            and envelope.method != INITIALIZE
-            and _means_lost_session(refusal)
-        ):
+        has_session = envelope.version is None and _SESSION_ID in self._session_headers
+        if has_session and envelope.method != INITIALIZE and _means_lost_session(refusal):
             why = f"the server has forgotten the session{excerpt(refusal.body)}"
             return SessionLost(why, was_refused=True)
         return refusal
@@ -327,14 +326,13 @@ class StreamableHttpConnection:
 
     def _lose_session(self, reason: SessionLost) -> None:
         """Use the session for nothing more."""
-        self._session_id = ""
+        self._lost = reason
         if self._listening is not None:
             self._listening.cancel()
         self._receiver.session_lost(reason)
 
     def _forget(self) -> None:
         """Begin anew: there is no session, and nobody waits for what was asked before."""
-        self._session_id = ""
         self._session_headers.clear()
         for exchange in self._exchanges.values():
             exchange.cancel()
