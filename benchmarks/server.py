@@ -1,15 +1,18 @@
 """A Wigwag server for measuring: three tools, a resource and a prompt.
 
     server.py --stdio [--tools N] [--structured] [--profile FILE]
+    server.py --http PORT [--stateless] [--streams] and the same
 
 Tools: `echo(text)`, declared async; `add(a, b)`, declared sync; `sleep_ms(ms)`, async, which does
 not block. `--tools N` adds N tools with a realistic signature. `--structured` declares what echo
-and add return, so that structured content travels too. `--profile` writes a profile.
+and add return, so that structured content travels too. Over HTTP, `--stateless` gives legacy
+clients no sessions and `--streams` answers by events always. `--profile` writes a profile.
 """
 
 import argparse
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from wigwag import Server
@@ -72,18 +75,31 @@ def main() -> None:
     """Serve, under a profiler when asked to."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--stdio", action="store_true")
+    parser.add_argument("--http", type=int, default=0)
+    parser.add_argument("--json", action="store_true")  # it does by itself
+    parser.add_argument("--stateless", action="store_true")
+    parser.add_argument("--streams", action="store_true")
     parser.add_argument("--tools", type=int, default=0)
     parser.add_argument("--structured", action="store_true")
     parser.add_argument("--profile", default="")
     options = parser.parse_args()
     server = make_server(extra_tools=options.tools, structured=options.structured)
+    run: Callable[[], None] = server.run
+    if options.http:
+        run = partial(
+            server.run,
+            "http",
+            port=options.http,
+            sessions=not options.stateless,
+            streams=options.streams,
+        )
     if not options.profile:
-        server.run()
+        run()
         return
     import cProfile  # noqa: PLC0415 - must not weigh on what is measured
 
     profile = cProfile.Profile()
-    profile.runcall(server.run)
+    profile.runcall(run)
     profile.dump_stats(options.profile)
 
 

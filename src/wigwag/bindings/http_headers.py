@@ -162,6 +162,22 @@ class RequestHeaders:
         """The last event that a client got of a stream it wants to go on with."""
         return self._text(LAST_EVENT_ID)
 
+    def agree(self, version: str, method: str, name: str) -> bool:
+        """Tell whether revision, method and name are plainly those of the body.
+
+        Quicker than the checks below, which tell what is wrong, or that nothing is after all.
+        """
+        values = self._values
+        return (
+            values.get(MCP_NAME) == name.encode()
+            and values.get(MCP_METHOD) == method.encode()
+            and values.get(MCP_PROTOCOL_VERSION) == version.encode()
+            and not self._repeated
+            and name.isascii()
+            and name.isprintable()
+            and name[:2] != SENTINEL[:2]
+        )
+
     def check_version(self, version: str) -> HeaderFault | None:
         """Compare the revision with the one in `_meta`."""
         if self._values.get(MCP_PROTOCOL_VERSION) == version.encode() and not self._repeated:

@@ -259,6 +259,10 @@ class StatedHeaders(Protocol):
     Spec: basic/transports/streamable-http#request-headers
     """
 
+    def agree(self, version: str, method: str, name: str) -> bool:
+        """Tell whether they plainly agree with version, method and name."""
+        ...
+
     def check_version(self, version: str) -> HeaderMismatch | None:
         """Compare with the version in `_meta`."""
         ...
@@ -335,23 +339,20 @@ class ServerProtocol(PeerProtocol):
             or capabilities is UNSET
             or call.id in self._incoming
             or TOOLS_CALL not in self._description.offered.get(version, ())
-            or (modern and self._headers is not None and not self._agree(call, version))
+            or (
+                modern
+                and self._headers is not None
+                and not (
+                    self._headers.agree(version, TOOLS_CALL, call.params.name)
+                    and call.params.name not in self._description.mirrored
+                )
+            )
         ):
             return self._judge(call, data, call.params, meta, None, None)
         request = self._incoming[call.id] = RequestReceived(
             call.id, TOOLS_CALL, call.params, data, version, modern, meta, capabilities, info
         )
         return (request,)
-
-    def _agree(self, call: Call, version: str) -> bool:
-        """Tell whether the headers of a tool call agree with it, as far as can be told at once."""
-        name, headers = call.params.name, self._headers
-        assert headers is not None
-        return (
-            headers.check_version(version) is None
-            and headers.check_method(TOOLS_CALL, name) is None
-            and name not in self._description.mirrored
-        )
 
     @property
     def is_listened_to(self) -> bool:
@@ -466,10 +467,10 @@ class ServerProtocol(PeerProtocol):
             meta = {SUBSCRIPTION_ID_KEY: request.id}
             self.send_result(request, SubscriptionsListenResult(meta=meta))
 
-    def abandon(self) -> None:
-        """Forget the requests in flight: the client has gone, and nothing is to be said to it."""
-        self._incoming.clear()
-        self._streams = None
+    def abandon(self, request: RequestReceived) -> None:
+        """Forget a request: nothing is to be said about it any more."""
+        if self._incoming.get(request.id) is request:
+            del self._incoming[request.id]
 
     def send_notification(self, method: str, params: Struct | None = None) -> None:
         """Send a notification to the client of the session.

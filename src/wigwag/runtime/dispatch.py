@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from types import CoroutineType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
@@ -38,6 +38,9 @@ from wigwag.runtime.failures import describe_failure
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import LoggingLevel
 
+if TYPE_CHECKING:  # few servers are served over HTTP, and none of the others needs it
+    from wigwag.transports.asgi import HttpRequest
+
 _logger = logging.getLogger("wigwag.server")
 
 Outcome = Struct | Members
@@ -61,9 +64,6 @@ class Dispatch(ABC):
         wire: Where messages are shown, if anybody wants to see them.
     """
 
-    http: Any = None
-    """What is known of the HTTP request that the messages came by, if they came by one."""
-
     def __init__(
         self,
         protocol: ServerProtocol,
@@ -77,6 +77,11 @@ class Dispatch(ABC):
         self._wire = wire
         self._tasks: dict[RequestReceived, asyncio.Task[Outcome]] = {}
         self._is_flush_due = False
+
+    @property
+    def http(self) -> HttpRequest | None:
+        """The HTTP request that the messages came by, if they came by one."""
+        return None
 
     # --- for handlers
 

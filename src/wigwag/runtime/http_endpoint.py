@@ -48,7 +48,6 @@ from wigwag.transports.asgi import (
     Answer,
     BodyTooLarge,
     ClientGone,
-    HttpRequest,
     Receive,
     Scope,
     read_body,
@@ -123,6 +122,7 @@ class HttpEndpoint:
         self._streams_always = streams_always
         self._loop = loop
         self._around = Surroundings(handlers, stores, loop, limits.retry)
+        self._limit_digits = len(str(limits.max_message_bytes))
         self._wire = open_wire_log("server") is not None
         self._sessions = HttpSessions(stores, limits.session_lifetime, self._open_wire)
         self._standalone: dict[LiveSession, EventStream] = {}
@@ -147,28 +147,50 @@ class HttpEndpoint:
 
     # --- requests
 
-    async def post(self, scope: Scope, receive: Receive, answer: Answer) -> None:
+    async def post(
+        self, scope: Scope, headers: RequestHeaders, receive: Receive, answer: Answer
+    ) -> None:
         """Take a message. Spec: basic/transports/streamable-http#sending-messages."""
-        headers = RequestHeaders(scope["headers"])
         accepted = accepts(headers.get(_ACCEPT))
         refusal = self._refusal_by_head(headers, accepted)
         if refusal is not None:
-            status, why = refusal
-            await _refuse(answer, status, why)
+            await _refuse(answer, *refusal)
             return
+        session: LiveSession | None = None
+        record: Session | None = None
         try:
-            limit = self._limits.max_message_bytes
-            body = await read_body(receive, headers.get(_CONTENT_LENGTH), limit)
+            body = await read_body(receive, self._limits.max_message_bytes)
+            if not self._has_sessions or headers.get(MCP_SESSION_ID) is not None:
+                session, record = await self._find_session(headers, body)
+        except _Refused as error:
+            await _refuse(answer, error.status, error.reason, error.message_id)
+            return
         except BodyTooLarge as error:
             await _refuse(answer, _TOO_LARGE, f"Invalid Request: {error}")
             return
         except ClientGone:
             return
-        try:
-            session, record = await self._find_session(headers, body)
-        except _Refused as error:
-            await _refuse(answer, error.status, error.reason, error.message_id)
+        exchange = self._begin_exchange(scope, headers, answer, accepted, session, record)
+        exchange.take(body)
+        if exchange.protocol.session is not record:
+            if not await self._begin_session(exchange, answer, body):
+                return
+        elif not exchange.is_done and self._is_overloaded(exchange):
+            await self._refuse_busy(answer, body, exchange)
             return
+        await exchange.respond(receive)
+        if session is not None:
+            await self._sessions.save(session)
+
+    def _begin_exchange(
+        self,
+        scope: Scope,
+        headers: RequestHeaders,
+        answer: Answer,
+        accepted: tuple[bool, bool],
+        session: LiveSession | None,
+        record: Session | None,
+    ) -> HttpExchange:
         if self._streams_always and accepted[1]:
             accepted = (False, True)
         protocol = ServerProtocol(
@@ -180,19 +202,7 @@ class HttpEndpoint:
         wire = None
         if self._wire:
             wire = self._open_wire() if session is None else session.wire
-        exchange = HttpExchange(
-            self._around, protocol, answer, HttpRequest(scope), session, wire, accepted
-        )
-        exchange.take(body)
-        if protocol.session is not record and not await self._begin_session(exchange, answer, body):
-            return
-        if self._is_overloaded(exchange):
-            protocol.abandon()
-            await self._refuse_busy(answer, body, exchange)
-            return
-        await exchange.respond(receive)
-        if session is not None:
-            await self._sessions.save(session)
+        return HttpExchange(self._around, protocol, answer, scope, session, wire, accepted)
 
     async def get(self, headers: RequestHeaders, receive: Receive, answer: Answer) -> None:
         """Open the standalone stream of a session, or go on with a stream that was cut."""
@@ -230,6 +240,13 @@ class HttpEndpoint:
     def _refusal_by_head(
         self, headers: RequestHeaders, accepted: tuple[bool, bool]
     ) -> tuple[int, str] | None:
+        length = headers.get(_CONTENT_LENGTH)
+        limit = self._limits.max_message_bytes
+        # One with fewer digits than the limit needs no closer look.
+        is_long = length is not None and len(length) >= self._limit_digits
+        if length is not None and is_long and length.isdigit() and int(length) > limit:
+            reason = f"the body has {int(length)} bytes; the limit is {limit}"
+            return _TOO_LARGE, f"Invalid Request: {reason}"
         if not is_json(headers.get(_CONTENT_TYPE)):
             return _UNSUPPORTED_TYPE, "Unsupported Media Type: send application/json"
         if True not in accepted:
@@ -247,15 +264,12 @@ class HttpEndpoint:
         Raises:
             _Refused: There is none, and the message needs one.
         """
-        session_id = headers.get(MCP_SESSION_ID)
-        stated = headers.get(MCP_PROTOCOL_VERSION)
-        claims_modern = stated is not None and stated.decode("latin-1") not in LEGACY_REVISIONS
-        if claims_modern and session_id is None:
-            return None, None
         if not self._has_sessions:
             return None, self._assumed_session(headers, body)
-        if session_id is None:
-            return None, None
+        session_id = headers.get(MCP_SESSION_ID)
+        assert session_id is not None
+        stated = headers.get(MCP_PROTOCOL_VERSION)
+        claims_modern = stated is not None and stated.decode("latin-1") not in LEGACY_REVISIONS
         glance = _Glance.at(body) if claims_modern else None
         if glance is not None and is_modern(glance.meta):
             return None, None
@@ -367,16 +381,16 @@ class HttpEndpoint:
     def _is_overloaded(self, exchange: HttpExchange) -> bool:
         if exchange.is_listening:
             return len(self._standalone) + len(self._around.open) >= self._limits.streams
-        return exchange.is_under_way and len(self._around.open) >= self._limits.calls
+        return len(self._around.open) >= self._limits.calls
 
     async def _refuse_busy(self, answer: Answer, body: bytes, exchange: HttpExchange) -> None:
         if exchange.is_listening:
             reason = self._too_many_streams()
         else:
-            exchange.cancel_all()
             limit = self._limits.calls
             reason = f"Service Unavailable: {limit} requests are under way, no more are allowed"
             _logger.warning("refused a request: %s are under way (Limits.calls)", limit)
+        exchange.drop()
         await _refuse(answer, _UNAVAILABLE, reason, _Glance.at(body).id)
 
     def _too_many_streams(self) -> str:

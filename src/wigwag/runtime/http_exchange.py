@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from wigwag.bindings.sse import encode_event
 from wigwag.jsonrpc.codes import INVALID_REQUEST, METHOD_NOT_FOUND
 from wigwag.protocol.events import MessageIgnored
 from wigwag.protocol.server import ServerProtocol
@@ -22,7 +23,7 @@ from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_sessions import LiveSession
 from wigwag.runtime.wire_log import WireLog
 from wigwag.stores.contract import Stores
-from wigwag.transports.asgi import Answer, HttpRequest, Receive, wait_until_gone
+from wigwag.transports.asgi import Answer, HttpRequest, Receive, Scope, wait_until_gone
 
 _NOT_FOUND: Final = 404
 _BAD_REQUEST: Final = 400
@@ -100,7 +101,7 @@ class HttpExchange(Dispatch):
         around: What is shared.
         protocol: The server's end of the conversation, for this message.
         answer: The HTTP answer.
-        http: The HTTP request.
+        scope: The HTTP request, as ASGI has it.
         session: The session, if it came in one.
         wire: Where messages are shown.
         accepts: Whether the client takes JSON, and whether it takes a stream.
@@ -111,13 +112,13 @@ class HttpExchange(Dispatch):
         around: Surroundings,
         protocol: ServerProtocol,
         answer: Answer,
-        http: HttpRequest,
+        scope: Scope,
         session: LiveSession | None,
         wire: WireLog | None,
         accepts: tuple[bool, bool],
     ) -> None:
         super().__init__(protocol, around.handlers, around.loop, wire)
-        self.http = http
+        self._scope = scope
         self.session = session
         self._around = around
         self._answer = answer
@@ -127,6 +128,11 @@ class HttpExchange(Dispatch):
         self._ignored: MessageIgnored | None = None
         self._is_complete = False
         self._has_waited = False
+
+    @property
+    def http(self) -> HttpRequest:
+        """The HTTP request that the message came by."""
+        return HttpRequest(self._scope)
 
     # --- the way of a message
 
@@ -143,9 +149,12 @@ class HttpExchange(Dispatch):
     async def respond(self, receive: Receive) -> None:
         """Answer; returns when the answer is complete, or the client has gone."""
         messages = self._messages_to_send()
-        if self._is_done and (not messages or self._is_single(messages)):
+        if self.is_done:
             self._is_complete = True
-            await self._answer_whole(messages)
+            if not messages or self._is_single(messages):
+                await self._answer_whole(messages)
+            else:
+                await self._answer_with_events(messages)
             return
         self._around.open.add(self)
         self._call = OpenCall()
@@ -155,18 +164,14 @@ class HttpExchange(Dispatch):
             self._lose_client()
 
     @property
-    def _is_done(self) -> bool:
+    def is_done(self) -> bool:
+        """Whether all that it asks for has been done."""
         return not self._tasks and not self.protocol.is_listened_to
 
     @property
     def wire(self) -> WireLog | None:
         """Where its messages are shown."""
         return self._wire
-
-    @property
-    def is_under_way(self) -> bool:
-        """Whether its answer is still to come."""
-        return not self._is_done
 
     @property
     def is_listening(self) -> bool:
@@ -189,6 +194,14 @@ class HttpExchange(Dispatch):
         else:
             await self._answer.whole(_ACCEPTED)
 
+    async def _answer_with_events(self, messages: list[bytes]) -> None:
+        if self.session is None:
+            await self._answer.whole_events(b"".join([encode_event(each) for each in messages]))
+            return
+        log = self.session.new_log(self._around.stores, self._around.retry)
+        events = [await log.prime(), *[await log.encode(each) for each in messages]]
+        await self._answer.whole_events(b"".join(events))
+
     def _status(self) -> int:
         """Return the status of a single answer. Spec: basic/transports/streamable-http."""
         code = self.protocol.unserved
@@ -201,7 +214,7 @@ class HttpExchange(Dispatch):
 
     def _flush(self) -> None:
         messages = self._messages_to_send()
-        is_done = self._is_done
+        is_done = self.is_done
         if self._is_complete or not (messages or is_done):
             return
         if is_done and self._stream is None and self._is_single(messages):
@@ -221,7 +234,7 @@ class HttpExchange(Dispatch):
         stream = self._stream or self._open_stream()
         if messages:
             stream.push(messages)
-        if self._is_done:
+        if self.is_done:
             self._is_complete = True
             stream.end()
             if not stream.is_attached:
@@ -250,8 +263,11 @@ class HttpExchange(Dispatch):
 
     # --- its end
 
-    def cancel_all(self) -> None:
-        """Stop its handlers."""
+    def drop(self) -> None:
+        """Stop its handlers; nothing is said about their requests any more."""
+        self._is_complete = True
+        for request in self._tasks:
+            self.protocol.abandon(request)
         for task in list(self._tasks.values()):
             task.cancel()
 
@@ -274,9 +290,7 @@ class HttpExchange(Dispatch):
         """The client went away; in the modern era that cancels, in a session it may come back."""
         self._answer.is_gone = True
         if self.protocol.session is None:
-            self._is_complete = True
-            self.protocol.abandon()
-            self.cancel_all()
+            self.drop()
             if self._stream is not None:
                 self._stream.detach()
             self._leave()

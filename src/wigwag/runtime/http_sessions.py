@@ -8,6 +8,7 @@ Spec: 2025-11-25 basic/transports#session-management
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 from collections.abc import Callable
 from typing import Final
@@ -24,6 +25,10 @@ from wigwag.schema import V2025_11_25
 from wigwag.stores.contract import Stores
 
 _ID_BYTES: Final = 20  # nobody can guess them
+
+# Streams are named so that no other process of a session has one of the same name.
+_PREFIX: Final = os.urandom(4).hex()
+_numbers = itertools.count()
 
 
 class LiveSession:
@@ -47,7 +52,7 @@ class LiveSession:
     def new_log(self, stores: Stores, retry: float) -> StreamLog:
         """Return a place in the event store for one more stream."""
         is_primed = self.record.revision == V2025_11_25
-        name = os.urandom(6).hex()
+        name = f"{_PREFIX}{next(_numbers):x}"
         return StreamLog(stores.events, self.id, name, is_primed=is_primed, retry=retry)
 
     def end(self, why: str) -> None:

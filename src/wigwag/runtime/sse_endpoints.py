@@ -130,8 +130,7 @@ class SseEndpoints:
             await _refuse(answer, 415, "send application/json")
         else:
             try:
-                length = headers.get(b"content-length")
-                body = await read_body(receive, length, self._max_message_bytes)
+                body = await read_body(receive, self._max_message_bytes)
             except BodyTooLarge as error:
                 await _refuse(answer, 413, str(error))
             except ClientGone:

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypedDict
 import msgspec
 
 from wigwag.bindings.http_headers import RequestHeaders
-from wigwag.bindings.http_hosts import HostRules
+from wigwag.bindings.http_hosts import HostRefusal, HostRules
 from wigwag.jsonrpc.codec import encode_error
 from wigwag.jsonrpc.codes import INTERNAL_ERROR, INVALID_REQUEST
 from wigwag.protocol.server import ServerDescription
@@ -129,14 +129,37 @@ class HttpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection of an ASGI server."""
-        if scope["type"] == "http":
-            life = self._life
-            if life is None or life.loop is not asyncio.get_running_loop():
-                life = self._begin()
-            if life.endpoint is None and not await self._has_begun(life, send):
+        if scope["type"] != "http":
+            await self._serve_other(scope, receive, send)
+            return
+        life = self._life
+        if life is None or life.loop is not asyncio._get_running_loop():
+            life = self._begin()
+        if life.endpoint is None and not await self._has_begun(life, send):
+            return
+        assert life.endpoint is not None
+        headers = RequestHeaders(scope["headers"])
+        path: str = scope["path"]
+        if path != self.path:
+            path = self._below_prefix(path, scope.get("root_path", ""))
+            if path == self._health_path:
+                await Answer(send).whole(200, b'{"status":"ok"}')
                 return
-            await self._serve(life, scope, receive, send)
-        elif scope["type"] == "lifespan":
+        origin = headers.get(b"origin")
+        refusal = self.rules.refusal(headers.get(b"host"), origin)
+        if refusal is not None:
+            await _forbid(Answer(send), refusal)
+            return
+        answer = Answer(send)
+        if origin is not None and self._options.cors:
+            answer = Answer(send, _cors_headers(origin))
+        if path == self.path and scope["method"] == "POST":
+            await life.endpoint.post(scope, headers, receive, answer)
+        else:
+            await self._route(life, path, scope, headers, receive, answer)
+
+    async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "websocket":
             await receive()
@@ -195,58 +218,31 @@ class HttpApp:
 
     # --- requests
 
-    async def _serve(self, life: _Life, scope: Scope, receive: Receive, send: Send) -> None:
-        path: str = scope["path"]
-        if path != self.path:
-            path = self._below_prefix(path, scope.get("root_path", ""))
-        if path == self._health_path:
-            await Answer(send).whole(200, b'{"status":"ok"}')
-            return
-        answer = await self._admit(scope, send)
-        if answer is None:
-            return
-        if path == self.path:
-            await self._serve_endpoint(life, scope, receive, answer)
+    async def _route(
+        self,
+        life: _Life,
+        path: str,
+        scope: Scope,
+        headers: RequestHeaders,
+        receive: Receive,
+        answer: Answer,
+    ) -> None:
+        """Serve what is not a message to the endpoint."""
+        method = scope["method"]
+        if method == "OPTIONS" and self._options.cors:
+            await answer.whole(204, headers=_preflight_headers(headers))
         elif path in (self._sse_path, self._messages_path):
             await self._serve_sse(life, path, scope, receive, answer)
-        else:
+        elif path != self.path:
             where = f"{scope.get('root_path', '')}{self.path}"
             reason = f"Not Found: the MCP endpoint of this server is {where or '/'}"
             await answer.whole(404, encode_error(None, INVALID_REQUEST, reason))
-
-    async def _admit(self, scope: Scope, send: Send) -> Answer | None:
-        """Return the answer to write, unless it has been written already."""
-        host = origin = None
-        for name, value in scope["headers"]:
-            if name == b"host":
-                host = value
-            elif name == b"origin":
-                origin = value
-        refusal = self.rules.refusal(host, origin)
-        if refusal is not None:
-            _logger.warning("refused a request: %s", refusal.reason)
-            reason = f"Forbidden: {refusal.header} is not allowed; the server's log says more"
-            await Answer(send).whole(403, encode_error(None, INVALID_REQUEST, reason))
-            return None
-        if not self._options.cors or origin is None:
-            return Answer(send)
-        answer = Answer(send, _cors_headers(origin))
-        if scope["method"] != "OPTIONS":
-            return answer
-        await answer.whole(204, headers=_preflight_headers(scope["headers"]))
-        return None
-
-    async def _serve_endpoint(
-        self, life: _Life, scope: Scope, receive: Receive, answer: Answer
-    ) -> None:
-        endpoint, method = life.endpoint, scope["method"]
-        assert endpoint is not None
-        if method == "POST":
-            await endpoint.post(scope, receive, answer)
         elif method == "GET":
-            await endpoint.get(RequestHeaders(scope["headers"]), receive, answer)
+            assert life.endpoint is not None
+            await life.endpoint.get(headers, receive, answer)
         elif method == "DELETE":
-            await endpoint.delete(RequestHeaders(scope["headers"]), answer)
+            assert life.endpoint is not None
+            await life.endpoint.delete(headers, answer)
         else:
             allowed = b"GET, POST, DELETE" if self._description.legacy else b"POST"
             await answer.whole(405, headers=((b"allow", allowed),))
@@ -357,6 +353,12 @@ def _beside(path: str) -> str:
     return f"{path.rpartition('/')[0]}/messages"
 
 
+async def _forbid(answer: Answer, refusal: HostRefusal) -> None:
+    _logger.warning("refused a request: %s", refusal.reason)
+    reason = f"Forbidden: {refusal.header} is not allowed; the server's log says more"
+    await answer.whole(403, encode_error(None, INVALID_REQUEST, reason))
+
+
 def _cors_headers(origin: bytes) -> Headers:
     return (
         (b"access-control-allow-origin", origin),
@@ -365,8 +367,8 @@ def _cors_headers(origin: bytes) -> Headers:
     )
 
 
-def _preflight_headers(headers: Headers) -> Headers:
-    wanted = dict(headers).get(b"access-control-request-headers", _REQUEST_HEADERS)
+def _preflight_headers(headers: RequestHeaders) -> Headers:
+    wanted = headers.get(b"access-control-request-headers") or _REQUEST_HEADERS
     return (
         (b"access-control-allow-methods", _METHODS),
         (b"access-control-allow-headers", wanted),

@@ -36,35 +36,30 @@ class ClientGone(TransportError):
     """The client went away before its request had arrived."""
 
 
-async def read_body(receive: Receive, stated_length: bytes | None, limit: int) -> bytes:
+async def read_body(receive: Receive, limit: int) -> bytes:
     """Read the body of a request.
 
     Args:
         receive: The server's.
-        stated_length: The value of its `Content-Length`.
         limit: How many bytes are allowed.
 
     Raises:
         BodyTooLarge: There are more. The rest of them is not read.
         ClientGone: The client went away.
     """
-    if stated_length is not None and stated_length.isdigit() and int(stated_length) > limit:
-        raise BodyTooLarge(f"the body has {int(stated_length)} bytes; the limit is {limit}")
     message = await receive()
     if message["type"] != "http.request":
         raise ClientGone("the client went away before its request had arrived")
     body: bytes = message.get("body", b"")
     if message.get("more_body", False):
         parts, size = [body], len(body)
-        while message.get("more_body", False):
+        while message.get("more_body", False) and size <= limit:
             message = await receive()
             if message["type"] != "http.request":
                 raise ClientGone("the client went away before its request had arrived")
             part = message.get("body", b"")
             parts.append(part)
             size += len(part)
-            if size > limit:
-                break
         body = b"".join(parts)
     if len(body) > limit:
         raise BodyTooLarge(f"the body has more than {limit} bytes, which is the limit")
@@ -104,8 +99,18 @@ class Answer:
         head = [*self._headers, *headers, (b"content-length", b"%d" % len(body))]
         if body:
             head.append(_JSON)
-        await self._write({"type": "http.response.start", "status": status, "headers": head})
-        await self._write({"type": "http.response.body", "body": body})
+        if self.is_gone:
+            return
+        try:
+            await self._send({"type": "http.response.start", "status": status, "headers": head})
+            await self._send({"type": "http.response.body", "body": body})
+        except OSError:
+            self.is_gone = True
+
+    async def whole_events(self, data: bytes) -> None:
+        """Answer with a stream of events that is complete."""
+        await self.begin_events()
+        await self._write({"type": "http.response.body", "body": data})
 
     async def begin_events(self) -> None:
         """Answer with a stream of events."""
