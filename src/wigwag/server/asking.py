@@ -188,16 +188,13 @@ class Asking(ABC):
             task.cancel()
 
     def check_may_ask(self) -> None:
-        """See to it that asking makes sense here.
+        """See to it that it is not asked in what must run only once, and not again for this.
 
         Raises:
-            QuestionFailed: The call has been answered.
-            RuntimeError: It is asked in what must run only once, and not be run again for this.
+            RuntimeError: It is.
         """
         if _is_in_once.get():
             raise RuntimeError("what `once` runs cannot ask the client: ask before, and pass it in")
-        if self._is_closed:
-            raise QuestionFailed("the call has been answered already: nothing can be asked")
 
 
 class Names:

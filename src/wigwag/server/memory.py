@@ -27,7 +27,7 @@ class Answer(Struct, frozen=True, array_like=True):
     value: Raw
 
 
-class Memory(Struct, omit_defaults=True, rename={"expires": "e"}):
+class Memory(Struct, omit_defaults=True):
     """What is remembered.
 
     Attributes:
