@@ -27,7 +27,7 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 demo: $(RUNTIME)
 	$(BIN)/python examples/kitebase/main.py $(ARGS)
 
-check: lint types imports test
+check: lint types imports test conformance
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .
