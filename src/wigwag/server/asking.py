@@ -14,6 +14,7 @@ import secrets
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -218,9 +219,26 @@ class Names:
 
 
 class AskingDirectly(Asking):
-    """Asks the client of a legacy session, by requests."""
+    """Asks the client of a legacy session, by requests.
 
-    _rounds = 0
+    Args:
+        request: The request whose handler asks.
+        connection: What serves it.
+        loop: The event loop.
+        limit: Returns the limit that runs for the handler, if there is one. It stands still while
+            the client is asked: people take their time.
+    """
+
+    def __init__(
+        self,
+        request: RequestReceived,
+        connection: Dispatch,
+        loop: asyncio.AbstractEventLoop,
+        limit: Callable[[], asyncio.Timeout | None] = lambda: None,
+    ) -> None:
+        super().__init__(request, connection, loop)
+        self._rounds = 0
+        self._pause = _Pause(loop, limit)
 
     async def ask(self, question: Question[T], key: str) -> T:
         """Ask one question; a form that does not fit is asked once more.
@@ -260,7 +278,8 @@ class AskingDirectly(Asking):
         task = self._loop.create_task(asking)
         self._tasks.add(task)
         try:
-            return await task
+            with self._pause:
+                return await task
         except RequestFailed as error:
             raise QuestionFailed(f"the client refused {question.method}: {error}") from error
         except (RequestTimedOut, LocalProtocolError, RemoteProtocolError) as error:
@@ -286,6 +305,36 @@ class AskingDirectly(Asking):
         if isinstance(params, CreateMessageRequestParams):
             return without_undeclared_context(params, self._request)
         return params
+
+
+class _Pause:
+    """Lets the limit of a handler stand still for as long as the client is asked anything."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, limit: Callable[[], asyncio.Timeout | None]
+    ) -> None:
+        self._loop = loop
+        self._limit_now = limit
+        self._limit: asyncio.Timeout | None = None
+        self._left = 0.0
+        self._waiting = 0
+
+    def __enter__(self) -> None:
+        self._waiting += 1
+        if self._waiting > 1:
+            return
+        self._limit = self._limit_now()
+        when = None if self._limit is None else self._limit.when()
+        if self._limit is None or when is None:
+            return
+        self._left = when - self._loop.time()
+        self._limit.reschedule(None)
+
+    def __exit__(self, *_: object) -> None:
+        self._waiting -= 1
+        if self._waiting == 0 and self._limit is not None:
+            with suppress(RuntimeError):  # the handler did not wait for the answer, and has ended
+                self._limit.reschedule(self._loop.time() + self._left)
 
 
 def without_undeclared_context(

@@ -86,7 +86,9 @@ class Function(Generic[P]):
         """
         if self.timeout is None:
             return await self._run(arguments, context)
-        async with asyncio.timeout(self.timeout):
+        async with asyncio.timeout(self.timeout) as limit:
+            if context is not None:
+                context.limit = limit
             return await self._run(arguments, context)
 
     async def _run(self, arguments: Any, context: Context | None) -> Any:

@@ -17,28 +17,12 @@ from msgspec import Struct
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.schema import EnumOption, TitledSingleSelectEnumSchema
 from wigwag.server.annotations import is_model, translate
+from wigwag.server.form_fields import checked_field, fault_of
 from wigwag.server.plain_schema import decode_hook
 
 _REFERENCE: Final = "#/$defs/"
 _SINGLE: Final = "value"
 """The one field of a form for a value that is no object."""
-
-_COMMON: Final = ("type", "title", "description", "default")
-_ALLOWED: Final = {
-    "string": (*_COMMON, "minLength", "maxLength", "format", "enum", "enumNames", "oneOf"),
-    "number": (*_COMMON, "minimum", "maximum"),
-    "integer": (*_COMMON, "minimum", "maximum"),
-    "boolean": _COMMON,
-    "array": (*_COMMON, "minItems", "maxItems", "items"),
-}
-_FORMATS: Final = ("email", "uri", "date", "date-time")
-_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "number": (int, float),
-    "integer": (int,),
-    "boolean": (bool,),
-    "array": (list,),
-}
 
 
 class FormRefused(Exception):
@@ -72,7 +56,7 @@ class Form:
             if name not in values:
                 raise FormRefused(f"`{name}` is missing")
         for name, value in values.items():
-            fault = _fault(properties.get(name, {}), value)
+            fault = fault_of(properties.get(name, {}), value)
             if fault is not None:
                 raise FormRefused(f"`{name}`: {fault}")
         try:
@@ -99,20 +83,21 @@ def form_of(wanted: Any) -> Form:
         return _form_of_fields(wanted)
     if isinstance(wanted, Sequence) and not isinstance(wanted, str):
         return _form_of_choices(wanted)
-    try:
-        return _form_of_type(wanted)
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
-        return _form_of_type.__wrapped__(wanted)
+    # Only classes are kept in mind: of a `Literal` any order of its values is equal.
+    return _form_of_class(wanted) if isinstance(wanted, type) else _form_of_type(wanted)
 
 
 @lru_cache(maxsize=256)
+def _form_of_class(wanted: type) -> Form:
+    return _form_of_type(wanted)
+
+
 def _form_of_type(wanted: Any) -> Form:
     kind = translate(wanted)
     if _is_object(kind):
         return _form_of_object(kind)
-    return _form_of_value(kind, _field_of_type(_SINGLE, kind))
+    field, accepts_none = _field_of_type(_SINGLE, kind)
+    return _form_of_value(kind, field, is_optional=accepts_none)
 
 
 def _is_object(kind: Any) -> bool:
@@ -126,9 +111,11 @@ def _is_object(kind: Any) -> bool:
     )
 
 
-def _form_of_value(kind: Any, field: dict[str, Any]) -> Form:
-    schema = {"type": "object", "properties": {_SINGLE: field}, "required": [_SINGLE]}
-    return Form(schema, lambda content: _convert(content[_SINGLE], kind))
+def _form_of_value(kind: Any, field: dict[str, Any], *, is_optional: bool = False) -> Form:
+    schema: dict[str, Any] = {"type": "object", "properties": {_SINGLE: field}}
+    if not is_optional:
+        schema["required"] = [_SINGLE]
+    return Form(schema, lambda content: _convert(content.get(_SINGLE), kind))
 
 
 def _form_of_choices(choices: Sequence[Any]) -> Form:
@@ -157,7 +144,7 @@ def _form_of_object(kind: Any) -> Form:
         if accepts_none and name in required:
             required.remove(name)
             nullable.append(name)
-        fields[name] = _checked_field(name, _in_order(plain, hints.get(names.get(name, name))))
+        fields[name] = checked_field(name, _in_order(plain, hints.get(names.get(name, name))))
 
     form = _converting_form(kind, fields, required)
     if not nullable:
@@ -177,12 +164,11 @@ def _form_of_fields(wanted: Mapping[str, Any]) -> Form:
         if isinstance(what, Struct):
             what = msgspec.to_builtins(what)
         if isinstance(what, Mapping):
-            types[name], fields[name] = Any, _checked_field(name, dict(what))
+            types[name], fields[name] = Any, checked_field(name, dict(what))
             is_optional = "default" in what
         else:
             types[name] = translate(what)
-            fields[name] = _field_of_type(name, types[name])
-            is_optional = type(None) in get_args(types[name])
+            fields[name], is_optional = _field_of_type(name, types[name])
         if is_optional:
             types[name] = typing.NotRequired[types[name]]
         else:
@@ -196,7 +182,7 @@ def _written_form(schema: Mapping[str, Any]) -> Form:
     if schema["type"] != "object" or not isinstance(properties, Mapping):
         raise TypeError("the schema of a form is one of an object, with properties")
     for name, field in properties.items():
-        _checked_field(name, field)
+        checked_field(name, field)
     return Form({**schema, "properties": properties}, dict)
 
 
@@ -228,14 +214,15 @@ def _describe(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return _resolved(root, definitions), definitions
 
 
-def _field_of_type(name: str, kind: Any) -> dict[str, Any]:
+def _field_of_type(name: str, kind: Any) -> tuple[dict[str, Any], bool]:
+    """Return the schema of a field, and whether it may be left out."""
     described, definitions = _describe(kind)
-    plain, _ = _without_null(described, definitions)
+    plain, accepts_none = _without_null(described, definitions)
     title = described.get("title") if get_origin(kind) is typing.Annotated else None
     plain.pop("title", None)
     if title is not None:
         plain["title"] = title
-    return _checked_field(name, _in_order(plain, kind))
+    return checked_field(name, _in_order(plain, kind)), accepts_none
 
 
 def _resolved(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
@@ -302,65 +289,12 @@ def _choices(kind: Any) -> list[Any]:
     return [choice for part in get_args(kind) for choice in _choices(part)]
 
 
-# --- checking
+def _name(kind: Any) -> str:
+    return getattr(kind, "__name__", repr(kind))
 
 
-def _checked_field(name: str, field: Any) -> dict[str, Any]:
-    """Return the schema of a field as forms have it.
-
-    Raises:
-        TypeError: No form can have such a field.
-    """
-    if not isinstance(field, Mapping):
-        raise TypeError(f"field `{name}` of a form needs a schema, not {field!r}")
-    field = dict(field)
-    if "const" in field:
-        field["enum"] = [field.pop("const")]
-    if "type" not in field and _are_texts(field.get("enum")):
-        field["type"] = "string"
-    kind = field.get("type")
-    if kind not in _ALLOWED or "contentEncoding" in field or not _is_flat(field):
-        raise TypeError(
-            f"field `{name}` cannot be in a form: forms are flat, of texts, numbers, booleans and "
-            "choices of texts"
-        )
-    if field.get("format") not in _FORMATS:
-        field.pop("format", None)
-    if kind == "integer":
-        _include_bounds(field)
-    allowed = _ALLOWED[kind]
-    return {key: value for key, value in field.items() if key in allowed}
-
-
-def _is_flat(field: Mapping[str, Any]) -> bool:
-    if "enum" in field and not _are_texts(field["enum"]):
-        return False
-    if "oneOf" in field and not _are_options(field["oneOf"]):
-        return False
-    if field["type"] != "array":
-        return True
-    items = field.get("items")
-    return isinstance(items, Mapping) and (
-        _are_texts(items.get("enum")) or _are_options(items.get("anyOf"))
-    )
-
-
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
-
-
-def _are_options(options: Any) -> bool:
-    return isinstance(options, list) and all(
-        isinstance(option, Mapping) and isinstance(option.get("const"), str) for option in options
-    )
-
-
-def _include_bounds(field: dict[str, Any]) -> None:
-    """Say in the words of forms what an integer's bounds are: they know no exclusive ones."""
-    if "exclusiveMinimum" in field:
-        field.setdefault("minimum", field["exclusiveMinimum"] + 1)
-    if "exclusiveMaximum" in field:
-        field.setdefault("maximum", field["exclusiveMaximum"] - 1)
+def _first_line(error: BaseException) -> str:
+    return str(error).split("\n", 1)[0]
 
 
 def _kind(properties: Mapping[str, Any], name: str) -> str:
@@ -371,49 +305,3 @@ def _kind(properties: Mapping[str, Any], name: str) -> str:
 def _as_integer(value: Any) -> Any:
     """Return 3.0 as 3: an integer in JSON Schema."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _fault(field: Mapping[str, Any], value: Any) -> str | None:
-    """Say what is wrong with what a user filled in, if anything is."""
-    kind = field.get("type", "")
-    types = _TYPES.get(kind)
-    if types is None:
-        return None  # nobody asked for it
-    if not isinstance(value, types) or (isinstance(value, bool) and kind != "boolean"):
-        return f"expected {kind}, got {type(value).__name__}"
-    if isinstance(value, str):
-        return _fault_of_length(field, len(value), "Length") or _fault_of_choice(field, value)
-    if isinstance(value, list):
-        faults = [_fault_of_choice(field["items"], item) for item in value]
-        return _fault_of_length(field, len(value), "Items") or next(filter(None, faults), None)
-    return _fault_of_size(field, value)
-
-
-def _fault_of_size(field: Mapping[str, Any], value: Any) -> str | None:
-    if value < field.get("minimum", value):
-        return f"must be {field['minimum']} or more"
-    if value > field.get("maximum", value):
-        return f"must be {field['maximum']} or less"
-    return None
-
-
-def _fault_of_length(field: Mapping[str, Any], length: int, what: str) -> str | None:
-    if not field.get(f"min{what}", 0) <= length <= field.get(f"max{what}", length):
-        return f"{length} {what.lower()} is too few or too many"
-    return None
-
-
-def _fault_of_choice(field: Mapping[str, Any], value: Any) -> str | None:
-    options = field.get("oneOf", field.get("anyOf"))
-    choices = field.get("enum") if options is None else [option["const"] for option in options]
-    if choices is not None and value not in choices:
-        return f"must be one of {', '.join(map(repr, choices))}"
-    return None
-
-
-def _name(kind: Any) -> str:
-    return getattr(kind, "__name__", repr(kind))
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).split("\n", 1)[0]

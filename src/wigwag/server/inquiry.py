@@ -66,6 +66,8 @@ class Inquiry:
         self._is_over = False
         self.is_blocking_the_loop = False
         """Whether a plain function runs on the event loop, and so cannot wait for anything."""
+        self.limit: asyncio.Timeout | None = None
+        """The limit that runs for the handler, if there is one."""
 
     @property
     def can_elicit(self) -> bool:
@@ -411,7 +413,9 @@ class Inquiry:
             else:
                 from wigwag.server.asking import AskingDirectly  # noqa: PLC0415
 
-                self._asking = AskingDirectly(self._request, self._connection, self._loop)
+                self._asking = AskingDirectly(
+                    self._request, self._connection, self._loop, lambda: self.limit
+                )
         return self._asking
 
     def _put(self, question: Question[Any], key: str | None) -> Any:

@@ -26,6 +26,7 @@ from wigwag.schema import (
     TextResourceContents,
 )
 from wigwag.server.annotations import is_model, translate
+from wigwag.server.input_required import InputRequired
 from wigwag.server.plain_schema import decode_hook, encode_hook, schema_of
 
 _BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
@@ -54,7 +55,7 @@ class ToolOutput:
     """
 
     def __init__(self, annotation: Any) -> None:
-        annotation = translate(annotation)
+        annotation = translate(_without_questions(annotation))
         self.schema: dict[str, Any] | None = None
         self._type = annotation
         # The fields of any other object may hold what they should not.
@@ -166,6 +167,14 @@ def _to_message(value: Any) -> PromptMessage:
     raise InvalidOutput(
         f"a prompt returned {type(value).__name__}; text, a content block or a message is expected"
     )
+
+
+def _without_questions(annotation: Any) -> Any:
+    """Return an annotation without the `InputRequired` that a handler may return as well."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    rest = tuple(part for part in get_args(annotation) if part is not InputRequired)
+    return Union[rest] if rest else annotation  # noqa: UP007 - the types are not known here
 
 
 def _is_structured(annotation: Any) -> bool:
