@@ -1,6 +1,7 @@
 """Kitebase, a help desk as an MCP server.
 
-A host starts it; `main.py` beside it is the smallest host there is.
+A host starts it; `main.py` beside it is the smallest host there is. With `--http` it is a web
+service instead, for any number of hosts.
 """
 
 import argparse
@@ -107,8 +108,20 @@ if __name__ == "__main__":
     parser.add_argument(
         "--noisy", action="store_true", help="print to stdout first, as a bad server would"
     )
-    if parser.parse_args().noisy:
+    parser.add_argument(
+        "--http",
+        nargs="?",
+        type=int,
+        const=8765,
+        metavar="PORT",
+        help="serve HTTP on this port of 127.0.0.1 (8765 unless given) rather than a host",
+    )
+    options = parser.parse_args()
+    if options.noisy:
         print("Kitebase server starting...", flush=True)
     # The standard output belongs to the protocol; the log goes where people look.
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
-    kite.run()
+    if options.http is None:
+        kite.run()
+    else:
+        kite.run("http", port=options.http)

@@ -210,6 +210,8 @@ def encode_event(
         data = data.replace(b"\r", b" ").replace(b"\n", b" ")
     if event is None and id is None and retry is None:
         return b"data: %b\n\n" % data
+    if event is None and retry is None and id is not None and id.isascii() and id.isprintable():
+        return b"id: %b\ndata: %b\n\n" % (id.encode(), data)  # the way of most
     head = ""
     for name, value in (("event", event), ("id", id)):
         if value is None:

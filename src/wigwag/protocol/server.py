@@ -65,6 +65,8 @@ from wigwag.schema import (
     PROMPTS_GET,
     RESOURCE_NOT_FOUND,
     RESOURCES_READ,
+    RESOURCES_SUBSCRIBE,
+    RESOURCES_UNSUBSCRIBE,
     RESULT_COMPLETE,
     REVISIONS,
     SERVER_DISCOVER,
@@ -107,6 +109,9 @@ _OWN_HEAD: Final = ("meta", "result_type", "ttl_ms", "cache_scope")
 # What a cacheable result says when its handler says nothing: do not keep it.
 _NO_CACHE = b',"ttlMs":0,"cacheScope":"private"'
 
+
+# What makes no sense where each request stands for itself.
+_OF_SESSIONS: Final = (RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE)
 
 V = TypeVar("V")
 
@@ -358,6 +363,11 @@ class ServerProtocol(PeerProtocol):
     def is_listened_to(self) -> bool:
         """Whether a subscription is open."""
         return bool(self._streams)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether there is nothing to send."""
+        return not self._to_send
 
     # --- answers and notifications
 
@@ -687,7 +697,8 @@ class ServerProtocol(PeerProtocol):
             return self._receive_initialize(message, params, fault, batch)
         if session is None:
             return self._receive_sessionless(message, fault)
-        if not self._description.offers(method, session.revision):
+        offers = self._description.offers(method, session.revision)
+        if not offers or (session.is_assumed and method in _OF_SESSIONS):
             return self._refuse_method(message, session.revision)
         if fault is not None:
             return self._refuse_params(message, fault)
@@ -730,10 +741,15 @@ class ServerProtocol(PeerProtocol):
         description = self._description
         wanted = params.protocol_version
         revision = wanted if wanted in description.legacy else description.legacy[-1]
-        self.session = Session(revision, params.client_info, params.capabilities)
+        previous = self.session
+        self.session = Session(
+            revision, params.client_info, params.capabilities, is_assumed=previous is not None
+        )
         result = InitializeResult(
             protocol_version=revision,
-            capabilities=description.capabilities,
+            capabilities=description.capabilities
+            if previous is None
+            else _without_news(description.capabilities),
             server_info=description.info,
             instructions=description.instructions,
         )
@@ -830,6 +846,17 @@ class ServerProtocol(PeerProtocol):
 
     def _session_revision(self) -> str | None:
         return None if self.session is None else self.session.revision
+
+
+def _without_news(capabilities: ServerCapabilities) -> ServerCapabilities:
+    """Return what a server can do for clients that it cannot tell anything of its own accord."""
+    changes: dict[str, Any] = {}
+    for name in ("tools", "prompts", "resources"):
+        feature = getattr(capabilities, name)
+        if feature is not UNSET:
+            quiet = {"list_changed": UNSET} | ({"subscribe": UNSET} if name == "resources" else {})
+            changes[name] = msgspec.structs.replace(feature, **quiet)
+    return msgspec.structs.replace(capabilities, **changes)
 
 
 def named_by(method: str, params: Any) -> str | None:

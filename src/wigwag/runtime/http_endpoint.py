@@ -64,6 +64,8 @@ _TOO_LARGE: Final = 413
 _UNSUPPORTED_TYPE: Final = 415
 _UNAVAILABLE: Final = 503
 
+_NO_SESSION: Final = "Invalid Request: Mcp-Session-Id is missing; `initialize` gives one"
+
 _CONTENT_TYPE: Final = b"content-type"
 _CONTENT_LENGTH: Final = b"content-length"
 _ACCEPT: Final = b"accept"
@@ -151,36 +153,45 @@ class HttpEndpoint:
         self, scope: Scope, headers: RequestHeaders, receive: Receive, answer: Answer
     ) -> None:
         """Take a message. Spec: basic/transports/streamable-http#sending-messages."""
-        accepted = accepts(headers.get(_ACCEPT))
-        refusal = self._refusal_by_head(headers, accepted)
-        if refusal is not None:
-            await _refuse(answer, *refusal)
-            return
-        session: LiveSession | None = None
-        record: Session | None = None
         try:
-            body = await read_body(receive, self._limits.max_message_bytes)
-            if not self._has_sessions or headers.get(MCP_SESSION_ID) is not None:
-                session, record = await self._find_session(headers, body)
-        except _Refused as error:
-            await _refuse(answer, error.status, error.reason, error.message_id)
-            return
+            exchange = await self._take(scope, headers, receive, answer)
+        except _Refused as refused:
+            await _refuse(answer, refused.status, refused.reason, refused.message_id)
         except BodyTooLarge as error:
             await _refuse(answer, _TOO_LARGE, f"Invalid Request: {error}")
-            return
         except ClientGone:
-            return
+            pass
+        else:
+            await exchange.respond(receive)
+            if exchange.session is not None:
+                await self._sessions.save(exchange.session)
+
+    async def _take(
+        self, scope: Scope, headers: RequestHeaders, receive: Receive, answer: Answer
+    ) -> HttpExchange:
+        """Take a message and begin to serve it.
+
+        Raises:
+            _Refused: It is not served.
+            BodyTooLarge: It is too long.
+            ClientGone: The client went away.
+        """
+        accepted = accepts(headers.get(_ACCEPT))
+        self._check_head(headers, accepted)
+        body = await read_body(receive, self._limits.max_message_bytes)
+        session: LiveSession | None = None
+        record: Session | None = None
+        if not self._has_sessions or headers.get(MCP_SESSION_ID) is not None:
+            session, record = await self._find_session(headers, body)
         exchange = self._begin_exchange(scope, headers, answer, accepted, session, record)
         exchange.take(body)
         if exchange.protocol.session is not record:
-            if not await self._begin_session(exchange, answer, body):
-                return
-        elif not exchange.is_done and self._is_overloaded(exchange):
-            await self._refuse_busy(answer, body, exchange)
-            return
-        await exchange.respond(receive)
-        if session is not None:
-            await self._sessions.save(session)
+            await self._begin_session(exchange, answer, body)
+        elif not exchange.is_done:
+            self._check_load(exchange, body)
+        elif session is None and exchange.protocol.is_silent:
+            self._check_silent(headers, body)
+        return exchange
 
     def _begin_exchange(
         self,
@@ -237,22 +248,28 @@ class HttpEndpoint:
 
     # --- what a POST may be refused for before it is read
 
-    def _refusal_by_head(
-        self, headers: RequestHeaders, accepted: tuple[bool, bool]
-    ) -> tuple[int, str] | None:
+    def _check_head(self, headers: RequestHeaders, accepted: tuple[bool, bool]) -> None:
         length = headers.get(_CONTENT_LENGTH)
         limit = self._limits.max_message_bytes
         # One with fewer digits than the limit needs no closer look.
         is_long = length is not None and len(length) >= self._limit_digits
         if length is not None and is_long and length.isdigit() and int(length) > limit:
-            reason = f"the body has {int(length)} bytes; the limit is {limit}"
-            return _TOO_LARGE, f"Invalid Request: {reason}"
+            reason = f"Invalid Request: the body has {int(length)} bytes; the limit is {limit}"
+            raise _Refused(_TOO_LARGE, reason)
         if not is_json(headers.get(_CONTENT_TYPE)):
-            return _UNSUPPORTED_TYPE, "Unsupported Media Type: send application/json"
+            raise _Refused(_UNSUPPORTED_TYPE, "Unsupported Media Type: send application/json")
         if True not in accepted:
             wanted = "application/json, text/event-stream"
-            return _NOT_ACCEPTABLE, f"Not Acceptable: send `Accept: {wanted}`"
-        return None
+            raise _Refused(_NOT_ACCEPTABLE, f"Not Acceptable: send `Accept: {wanted}`")
+
+    def _check_silent(self, headers: RequestHeaders, body: bytes) -> None:
+        """See to it that a message that asks for nothing, and came without a session, may do so."""
+        stated = headers.protocol_version
+        if _Glance.at(body).method is None:
+            reason = "a response has no place here: this client was asked nothing"
+            raise _Refused(_BAD_REQUEST, f"Invalid Request: {reason}")
+        if self._has_sessions and (stated is None or stated in LEGACY_REVISIONS):
+            raise _Refused(_BAD_REQUEST, _NO_SESSION)
 
     # --- sessions
 
@@ -304,21 +321,19 @@ class HttpEndpoint:
             is_assumed=True,
         )
 
-    async def _begin_session(self, exchange: HttpExchange, answer: Answer, body: bytes) -> bool:
-        """Keep the session that an exchange has begun; returns whether that was possible."""
+    async def _begin_session(self, exchange: HttpExchange, answer: Answer, body: bytes) -> None:
+        """Keep the session that an exchange has begun."""
         record = exchange.protocol.session
         assert record is not None
         if not self._has_sessions:
-            return True
+            return
         try:
             session = await self._sessions.open(record, self._loop.time(), exchange.wire)
         except StoreFull as error:
             _logger.warning("refused a session: %s (Limits.sessions)", error)
-            glance = _Glance.at(body)
-            await _refuse(answer, _UNAVAILABLE, f"Service Unavailable: {error}", glance.id)
-            return False
+            reason = f"Service Unavailable: {error}"
+            raise _Refused(_UNAVAILABLE, reason, _Glance.at(body)) from None
         answer.add_header(MCP_SESSION_ID, session.id.encode())
-        return True
 
     async def _session_for(self, headers: RequestHeaders, answer: Answer) -> LiveSession | None:
         """Return the session of a GET or DELETE; `None` when it has been refused."""
@@ -327,8 +342,7 @@ class HttpEndpoint:
             await answer.whole(_NOT_ALLOWED, headers=((b"allow", b"POST"),))
             return None
         if session_id is None:
-            reason = "Invalid Request: Mcp-Session-Id is missing; `initialize` gives one"
-            await _refuse(answer, _BAD_REQUEST, reason)
+            await _refuse(answer, _BAD_REQUEST, _NO_SESSION)
             return None
         stated = headers.protocol_version
         if stated is not None and stated not in self._supported:
@@ -378,20 +392,21 @@ class HttpEndpoint:
 
     # --- load
 
-    def _is_overloaded(self, exchange: HttpExchange) -> bool:
+    def _check_load(self, exchange: HttpExchange, body: bytes) -> None:
+        """Refuse what is one too many."""
+        under_way = len(self._around.open)
         if exchange.is_listening:
-            return len(self._standalone) + len(self._around.open) >= self._limits.streams
-        return len(self._around.open) >= self._limits.calls
-
-    async def _refuse_busy(self, answer: Answer, body: bytes, exchange: HttpExchange) -> None:
-        if exchange.is_listening:
+            if under_way + len(self._standalone) < self._limits.streams:
+                return
             reason = self._too_many_streams()
         else:
             limit = self._limits.calls
-            reason = f"Service Unavailable: {limit} requests are under way, no more are allowed"
+            if under_way < limit:
+                return
             _logger.warning("refused a request: %s are under way (Limits.calls)", limit)
+            reason = f"Service Unavailable: {limit} requests are under way, no more are allowed"
         exchange.drop()
-        await _refuse(answer, _UNAVAILABLE, reason, _Glance.at(body).id)
+        raise _Refused(_UNAVAILABLE, reason, _Glance.at(body))
 
     def _too_many_streams(self) -> str:
         limit = self._limits.streams
@@ -467,7 +482,7 @@ class HttpEndpoint:
 class _Refused(Exception):
     """A message cannot be served; the answer says why."""
 
-    def __init__(self, status: int, reason: str, glance: _Glance | None) -> None:
+    def __init__(self, status: int, reason: str, glance: _Glance | None = None) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from wigwag.bindings.sse import encode_event
 from wigwag.jsonrpc.codes import INVALID_REQUEST, METHOD_NOT_FOUND
-from wigwag.protocol.events import MessageIgnored
 from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Dispatch, Handler, start_task
@@ -125,7 +124,6 @@ class HttpExchange(Dispatch):
         self._takes_json, self._takes_events = accepts
         self._stream: EventStream | None = None
         self._call: OpenCall | None = None
-        self._ignored: MessageIgnored | None = None
         self._is_complete = False
         self._has_waited = False
 
@@ -140,11 +138,6 @@ class HttpExchange(Dispatch):
         """Take the message; what can be done at once is done afterwards."""
         self._is_flush_due = True  # it is sent by `respond`
         self._receive(body)
-
-    @property
-    def refuses(self) -> MessageIgnored | None:
-        """Why the message had no effect, if it had none."""
-        return self._ignored
 
     async def respond(self, receive: Receive) -> None:
         """Answer; returns when the answer is complete, or the client has gone."""
@@ -189,8 +182,6 @@ class HttpExchange(Dispatch):
     async def _answer_whole(self, messages: list[bytes]) -> None:
         if messages:
             await self._answer.whole(self._status(), messages[0])
-        elif self._ignored is not None and self.protocol.session is None:
-            await self._answer.whole(_BAD_REQUEST)
         else:
             await self._answer.whole(_ACCEPTED)
 
@@ -331,8 +322,3 @@ class HttpExchange(Dispatch):
             stream.log.retry = retry
         stream.leave()
         return True
-
-    def _note(self, event: Any) -> None:
-        if type(event) is MessageIgnored:
-            self._ignored = event
-        super()._note(event)
