@@ -264,7 +264,7 @@ async def test_an_answer_that_is_not_accepted_is_for_the_log(
             await message.stream()
             await message.event(request("q", "roots/list"))
             await server.wait_asked_response()
-            found = {"content": []}
+            found: Any = {"content": []}
             await message.event({"jsonrpc": "2.0", "id": message.message["id"], "result": found})
 
         async def refuse(message: HttpRequest) -> None:
