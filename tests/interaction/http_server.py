@@ -232,6 +232,8 @@ class McpUrl(HttpServer):
         self.is_modern = revision in MODERN_REVISIONS
         self.sessions: list[str] = []
         """The sessions that the server knows."""
+        self.paths: dict[str, Handle] = {}
+        """What answers whatever is asked at a path."""
         self._session = session
         self._opened = 0
         self._capabilities = {"tools": {}} if capabilities is None else capabilities
@@ -245,7 +247,7 @@ class McpUrl(HttpServer):
             if not known and "io.modelcontextprotocol/" not in request.body.decode():
                 await request.refuse(404, -32600, "Session not found")
                 return
-        reply = self.replies.get(request.asks or "response")
+        reply = self.paths.get(request.path) or self.replies.get(request.asks or "response")
         if reply is not None:
             await reply(request)
         else:

@@ -109,10 +109,9 @@ class AiohttpEngine:
     def _translated(self, error: Exception, url: str) -> McpError:
         """Say what has happened, in the terms of this library."""
         words = _words(getattr(error, "os_error", None) or error)
-        if isinstance(getattr(error, "os_error", None), ConnectionRefusedError):
-            return ConnectionRefused(f"cannot connect to {url}: nobody listens there")
+        is_refused = isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
         for kinds, cause, text in self._causes:
-            if isinstance(error, kinds):
+            if isinstance(error, kinds) and (is_refused or cause is not ConnectionRefused):
                 return cause(text.format(url=url, words=words))
         return LocalProtocolError(f"the request to {url} cannot be sent: {words}")
 
@@ -139,6 +138,11 @@ def _causes_of(aiohttp: Any) -> list[tuple[Any, type[McpError], str]]:
             (aiohttp.ClientSSLError, ssl.SSLError),
             TLSFailed,
             "no secure connection to {url}: {words}",
+        ),
+        (
+            aiohttp.ClientConnectorError,  # with that very reason
+            ConnectionRefused,
+            "cannot connect to {url}: nobody listens there",
         ),
         (aiohttp.ClientConnectorError, ServerUnreachable, "cannot connect to {url}: {words}"),
         (
