@@ -323,18 +323,18 @@ class _Pause:
         self._waiting += 1
         if self._waiting > 1:
             return
-        self._limit = self._limit_now()
-        when = None if self._limit is None else self._limit.when()
-        if self._limit is None or when is None:
-            return
-        self._left = when - self._loop.time()
-        self._limit.reschedule(None)
+        limit = self._limit_now()
+        when = None if limit is None else limit.when()
+        if limit is not None and when is not None:
+            self._limit, self._left = limit, when - self._loop.time()
+            limit.reschedule(None)
 
     def __exit__(self, *_: object) -> None:
         self._waiting -= 1
         if self._waiting == 0 and self._limit is not None:
             with suppress(RuntimeError):  # the handler did not wait for the answer, and has ended
                 self._limit.reschedule(self._loop.time() + self._left)
+            self._limit = None
 
 
 def without_undeclared_context(
