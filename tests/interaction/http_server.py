@@ -177,7 +177,10 @@ class HttpServer:
         assert task is not None
         self._tasks.add(task)
         try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+            # Cancelled when the test ends: asyncio would complain of that.
+            with suppress(
+                ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, asyncio.CancelledError
+            ):
                 while request := await self._read(reader, writer):
                     self.requests.append(request)
                     self.times.append(asyncio.get_running_loop().time())

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, get_args
 
 import msgspec
@@ -452,10 +452,11 @@ class Client:
             if self._opener.open_older is None or not may_be_http_sse(error):
                 raise
             refusal = error
-        try:
+        older: Connection | None = None
+        with suppress(McpError):  # it is but a guess
             older = await self._opener.open_older()
-        except McpError:
-            raise refusal from None  # the older transport is but a guess
+        if older is None:
+            raise refusal
         return await self._greet(older, skip_probe=True), HTTP_SSE
 
     async def _greet(self, connection: Connection, *, skip_probe: bool) -> ClientConnection:

@@ -221,6 +221,7 @@ class ClientConnection:
 
     async def drain(self) -> None:
         """Wait while the server does not read what it is sent."""
+        self._flush()
         await self._connection.drain()
 
     # --- Receiver

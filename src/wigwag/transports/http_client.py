@@ -80,6 +80,7 @@ class StreamableHttpConnection:
         self._mirrored: dict[str, Sequence[MirroredParameter]] = {}
         self._session_headers: dict[str, str] = {}
         self._lost: SessionLost | None = None
+        self._modern: str | None = None  # the revision, if it is a modern one
         self._is_closed = False
 
     # --- Connection
@@ -137,7 +138,9 @@ class StreamableHttpConnection:
 
     def use_revision(self, revision: str) -> None:
         """Name the revision in the headers from now on, if it is one that wants that."""
-        if revision not in (*MODERN_REVISIONS, V2024_11_05, V2025_03_26):
+        if revision in MODERN_REVISIONS:
+            self._modern = revision
+        elif revision not in (V2024_11_05, V2025_03_26):
             self._session_headers["MCP-Protocol-Version"] = revision
 
     def abandon(self, request_id: RequestId) -> None:
@@ -215,10 +218,10 @@ class StreamableHttpConnection:
         return refusal
 
     def _headers_for(self, envelope: Envelope) -> dict[str, str]:
-        if envelope.version is None:
+        version = envelope.version or self._modern  # a notification does not name it
+        if version is None or envelope.method is None:
             return {**_POST_HEADERS, **self._session_headers}
-        assert envelope.method is not None
-        headers = request_headers(envelope.method, envelope.name, envelope.version)
+        headers = request_headers(envelope.method, envelope.name, version)
         if envelope.name in self._mirrored and envelope.arguments is not msgspec.UNSET:
             arguments = msgspec.json.decode(envelope.arguments)
             headers.update(parameter_headers(self._mirrored[envelope.name], arguments))
