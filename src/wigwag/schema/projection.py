@@ -216,18 +216,26 @@ def _drop_elicitation_by_url_alone(capabilities: ClientCapabilities) -> ClientCa
     return replace(capabilities, elicitation=UNSET)
 
 
-def _put_titles_of_choices_beside_them(params: ElicitRequestFormParams) -> Any:
+def _simplify_form(params: ElicitRequestFormParams) -> Any:
     properties = params.requested_schema.get("properties")
     if not isinstance(properties, dict):
         return params
-    plain = {name: _with_enum_names(schema) for name, schema in properties.items()}
+    plain = {name: _simplify_field(schema) for name, schema in properties.items()}
     if plain == properties:
         return params
     return replace(params, requested_schema=params.requested_schema | {"properties": plain})
 
 
-def _with_enum_names(schema: Any) -> Any:
-    if not isinstance(schema, dict) or "oneOf" not in schema:
+def _simplify_field(schema: Any) -> Any:
+    """Put titles of choices beside them, drop defaults, and ask for a list as a text."""
+    if not isinstance(schema, dict):
+        return schema
+    kind = schema.get("type")
+    if kind != "boolean":
+        schema = {key: value for key, value in schema.items() if key != "default"}
+    if kind == "array":
+        return _as_text(schema)
+    if "oneOf" not in schema:
         return schema
     rest = {key: value for key, value in schema.items() if key != "oneOf"}
     options = schema["oneOf"]
@@ -235,6 +243,16 @@ def _with_enum_names(schema: Any) -> Any:
         "enum": [option["const"] for option in options],
         "enumNames": [option["title"] for option in options],
     }
+
+
+def _as_text(schema: dict[str, Any]) -> dict[str, Any]:
+    """Ask for a choice of several as a text in which they are separated by commas."""
+    items = schema.get("items", {})
+    choices = items.get("enum") or [option["const"] for option in items.get("anyOf", ())]
+    hint = f"Any of these, separated by commas: {', '.join(choices)}"
+    described = f"{schema['description']} ({hint})" if "description" in schema else hint
+    title = {"title": schema["title"]} if "title" in schema else {}
+    return {"type": "string", **title, "description": described}
 
 
 def _join_lists(result: ElicitResult) -> ElicitResult:
@@ -308,7 +326,7 @@ _REWRITES: Final[tuple[tuple[type, Rewrite, tuple[str, ...]], ...]] = (
     (ToolResultContent, _drop_structured_content_but_objects, LEGACY_REVISIONS),
     (Tool, _drop_output_schema_but_of_objects, LEGACY_REVISIONS),
     (ClientCapabilities, _drop_elicitation_by_url_alone, (V2025_06_18,)),
-    (ElicitRequestFormParams, _put_titles_of_choices_beside_them, (V2025_06_18,)),
+    (ElicitRequestFormParams, _simplify_form, (V2025_06_18,)),
     (ElicitResult, _join_lists, (V2025_06_18,)),
     (CreateMessageRequestParams, _one_message_per_block, _BEFORE_1125),
     (SamplingMessage, _one_block, _BEFORE_1125),

@@ -74,7 +74,10 @@ def _are_texts(values: Any) -> bool:
 
 def _are_options(options: Any) -> bool:
     return isinstance(options, list) and all(
-        isinstance(option, Mapping) and isinstance(option.get("const"), str) for option in options
+        isinstance(option, Mapping)
+        and isinstance(option.get("const"), str)
+        and isinstance(option.get("title"), str)
+        for option in options
     )
 
 
@@ -84,6 +87,19 @@ def _include_bounds(field: dict[str, Any]) -> None:
         field.setdefault("minimum", field["exclusiveMinimum"] + 1)
     if "exclusiveMaximum" in field:
         field.setdefault("maximum", field["exclusiveMaximum"] - 1)
+
+
+def as_field_has_it(field: Mapping[str, Any], value: Any) -> Any:
+    """Return a value that means the same to the field in the one form that it is checked in.
+
+    3.0 is an integer in JSON Schema; and 2025-06-18 has no lists, so that they come as texts.
+    """
+    match field.get("type"):
+        case "integer" if isinstance(value, float) and value.is_integer():
+            return int(value)
+        case "array" if isinstance(value, str):
+            return [part for text in value.split(",") if (part := text.strip())]
+    return value
 
 
 def fault_of(field: Mapping[str, Any], value: Any) -> str | None:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.schema import EnumOption, TitledSingleSelectEnumSchema
 from wigwag.server.annotations import is_model, translate
-from wigwag.server.form_fields import checked_field, fault_of
+from wigwag.server.form_fields import as_field_has_it, checked_field, fault_of
 from wigwag.server.plain_schema import decode_hook
 
 _REFERENCE: Final = "#/$defs/"
@@ -49,7 +49,7 @@ class Form:
         """
         properties = self.schema["properties"]
         values = {
-            name: _as_integer(value) if _kind(properties, name) == "integer" else value
+            name: as_field_has_it(properties.get(name, {}), value)
             for name, value in content.items()
         }
         for name in self.schema.get("required", ()):
@@ -295,13 +295,3 @@ def _name(kind: Any) -> str:
 
 def _first_line(error: BaseException) -> str:
     return str(error).split("\n", 1)[0]
-
-
-def _kind(properties: Mapping[str, Any], name: str) -> str:
-    kind = properties.get(name, {}).get("type", "")
-    return kind if isinstance(kind, str) else ""
-
-
-def _as_integer(value: Any) -> Any:
-    """Return 3.0 as 3: an integer in JSON Schema."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

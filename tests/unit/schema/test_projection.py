@@ -417,6 +417,37 @@ def test_2025_06_18_has_the_titles_of_choices_in_a_list_of_their_own() -> None:
     assert project(params, V2025_11_25) is params
 
 
+def test_2025_06_18_has_no_lists_in_forms_and_defaults_of_booleans_alone() -> None:
+    items: dict[str, Any] = {"type": "string", "enum": ["r", "b"]}
+    titled: dict[str, Any] = {"anyOf": [{"const": "x", "title": "X"}]}
+    properties: dict[str, Any] = {
+        "name": {"type": "string", "default": "Ada"},
+        "wind": {"type": "number", "default": 2.5},
+        "kite": {"type": "string", "enum": ["r", "b"], "default": "r"},
+        "fly": {"type": "boolean", "default": True},
+        "kites": {"type": "array", "title": "Kites", "items": items, "default": ["r"]},
+        "more": {"type": "array", "description": "More", "items": titled},
+    }
+    schema = {"type": "object", "properties": properties}
+    params = ElicitRequestFormParams(mode="form", message="Which?", requested_schema=schema)
+    assert wire(project(params, V2025_06_18))["requestedSchema"]["properties"] == {
+        "name": {"type": "string"},
+        "wind": {"type": "number"},
+        "kite": {"type": "string", "enum": ["r", "b"]},
+        "fly": {"type": "boolean", "default": True},
+        "kites": {
+            "type": "string",
+            "title": "Kites",
+            "description": "Any of these, separated by commas: r, b",
+        },
+        "more": {
+            "type": "string",
+            "description": "More (Any of these, separated by commas: x)",
+        },
+    }
+    assert project(params, V2025_11_25) is params
+
+
 @pytest.mark.parametrize("schema", [{"type": "object"}, {"properties": {"a": True}}], ids=repr)
 def test_a_form_without_choices_stays_as_it_is(schema: dict[str, Any]) -> None:
     params = ElicitRequestFormParams(message="Which?", requested_schema=schema)
