@@ -66,6 +66,9 @@ _UNAVAILABLE: Final = 503
 
 _NO_SESSION: Final = "Invalid Request: Mcp-Session-Id is missing; `initialize` gives one"
 
+# What the names of all members begin with that make a message modern.
+_MODERN_PREFIX: Final = b"io.modelcontextprotocol"
+
 _CONTENT_TYPE: Final = b"content-type"
 _CONTENT_LENGTH: Final = b"content-length"
 _ACCEPT: Final = b"accept"
@@ -223,7 +226,7 @@ class HttpEndpoint:
         if not accepts(headers.get(_ACCEPT))[1]:
             await _refuse(answer, _NOT_ACCEPTABLE, "Not Acceptable: accept text/event-stream")
             return
-        if len(self._standalone) + len(self._around.open) >= self._limits.streams:
+        if not self._has_room_for_stream():
             await _refuse(answer, _UNAVAILABLE, self._too_many_streams())
             return
         last_event_id = headers.last_event_id
@@ -286,13 +289,15 @@ class HttpEndpoint:
         session_id = headers.get(MCP_SESSION_ID)
         assert session_id is not None
         stated = headers.get(MCP_PROTOCOL_VERSION)
-        claims_modern = stated is not None and stated.decode("latin-1") not in LEGACY_REVISIONS
-        glance = _Glance.at(body) if claims_modern else None
+        version = None if stated is None else stated.decode("latin-1")
+        claims_modern = version is not None and version not in LEGACY_REVISIONS
+        # Few messages of sessions have to be looked at twice.
+        glance = _Glance.at(body) if claims_modern or _MODERN_PREFIX in body else None
         if glance is not None and is_modern(glance.meta):
             return None, None
         session = await self._sessions.find(session_id.decode("latin-1"), self._loop.time())
         if session is not None:
-            if claims_modern and stated is not None and stated.decode() not in self._supported:
+            if claims_modern and stated is not None and version not in self._supported:
                 raise _Refused(_BAD_REQUEST, _unknown_version(stated, self._supported), glance)
             return session, session.record
         glance = _Glance.at(body)
@@ -394,19 +399,29 @@ class HttpEndpoint:
 
     def _check_load(self, exchange: HttpExchange, body: bytes) -> None:
         """Refuse what is one too many."""
-        under_way = len(self._around.open)
         if exchange.is_listening:
-            if under_way + len(self._standalone) < self._limits.streams:
+            if self._has_room_for_stream():
                 return
             reason = self._too_many_streams()
         else:
             limit = self._limits.calls
-            if under_way < limit:
+            under_way = len(self._around.open)
+            if under_way < limit or under_way - self._listening() < limit:
                 return
             _logger.warning("refused a request: %s are under way (Limits.calls)", limit)
             reason = f"Service Unavailable: {limit} requests are under way, no more are allowed"
         exchange.drop()
         raise _Refused(_UNAVAILABLE, reason, _Glance.at(body))
+
+    def _has_room_for_stream(self) -> bool:
+        limit = self._limits.streams
+        if len(self._standalone) + len(self._around.open) < limit:
+            return True  # nearly always, and then nothing has to be counted
+        attached = sum(stream.is_attached for stream in self._standalone.values())
+        return attached + self._listening() < limit
+
+    def _listening(self) -> int:
+        return sum(exchange.is_listening for exchange in self._around.open)
 
     def _too_many_streams(self) -> str:
         limit = self._limits.streams

@@ -151,7 +151,9 @@ class HttpExchange(Dispatch):
             return
         self._around.open.add(self)
         self._call = OpenCall()
-        if messages or not self._takes_json:
+        # In a session a client that gets events from the start can come back for the rest; in the
+        # modern era a refusal can still have its status as long as there was none.
+        if messages or not (self._takes_json or self.session is None):
             self._push(messages)
         if await self._call.wait(receive):
             self._lose_client()
@@ -175,7 +177,8 @@ class HttpExchange(Dispatch):
         """Tell whether this is the answer and nothing else, and may be sent as it is."""
         return (
             len(messages) == 1
-            and self._takes_json
+            # A refusal has a status, whatever the client takes.
+            and (self._takes_json or self._status() != _OK)
             and not messages[0].startswith(b'{"jsonrpc":"2.0","method"')
         )
 
