@@ -49,7 +49,6 @@ from wigwag.protocol.events import (
     RequestReceived,
     ResponseReceived,
 )
-from wigwag.protocol.hot_path import Call
 from wigwag.protocol.params import ParamsRefused, decode_params
 from wigwag.schema import (
     NOTIFICATIONS_CANCELLED,
@@ -315,7 +314,7 @@ class PeerProtocol(ABC):
             self._leave_batch(request)
 
     def _refuse(
-        self, message: Request | Call, code: int, reason: str, data: Any = UNSET
+        self, message: Request, code: int, reason: str, data: Any = UNSET
     ) -> Sequence[Event]:
         """Refuse a request that never was in flight."""
         self._to_send.append(encode_error(message.id, code, reason, data))

@@ -40,7 +40,7 @@ from wigwag.protocol.gates import (
     offered_methods,
     required_client_capability,
 )
-from wigwag.protocol.hot_path import Call, decode_call
+from wigwag.protocol.hot_path import decode_call
 from wigwag.protocol.params import (
     ParamsRefused,
     decode_request_params,
@@ -102,6 +102,7 @@ _LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
 
 _RESULT_HEAD: Final = b'{"jsonrpc":"2.0","id":'
 _RESULT: Final = b',"result":{'
+_END: Final = b"}}"
 
 # A result that has one of these says more than the head that others get.
 _OWN_HEAD: Final = ("meta", "result_type", "ttl_ms", "cache_scope")
@@ -157,6 +158,8 @@ class ServerDescription:
         identity = encode_value(project(info, MODERN_REVISIONS[-1]))
         self.heads = _Derived(self._make_head)
         """For each method the members that every result of a modern request begins with."""
+        self.openings = _Derived(lambda method: b"%b%b," % (_RESULT, self.heads[method]))
+        """For each method all that comes between the id and the other members of a result."""
         self._head = b'"resultType":"%b","_meta":{"%b":%b}' % (
             RESULT_COMPLETE.encode(),
             SERVER_INFO_KEY.encode(),
@@ -314,50 +317,64 @@ class ServerProtocol(PeerProtocol):
         `_meta` or its headers say, or for what the client did not declare."""
         self._streams: dict[RequestReceived, SubscriptionFilter] | None = None
 
+    def receive_call(self, data: bytes) -> RequestReceived | None:
+        """Take the bytes of one message, if it is a tool call that nothing is wrong with.
+
+        Returns:
+            The call; `None` when the message is anything else, and is for `receive_message`.
+        """
+        call = decode_call(data)
+        if call is None:
+            return None
+        params, request_id = call.params, call.id
+        meta = params.meta
+        modern = meta is not UNSET and meta.protocol_version is not UNSET
+        if modern:
+            version: str | UnsetType = meta.protocol_version  # type: ignore[union-attr]
+            capabilities, info = meta.client_capabilities, meta.client_info  # type: ignore[union-attr]
+        else:
+            session = self.session
+            if session is None or is_modern(meta):
+                return None
+            version = session.revision
+            capabilities, info = session.client_capabilities, session.client_info
+        if (
+            capabilities is UNSET
+            or request_id in self._incoming
+            or TOOLS_CALL not in self._description.offered.get(version, ())  # type: ignore[arg-type]
+        ):
+            return None
+        if modern and self._headers is not None:
+            name = params.name
+            agree = self._headers.agree(version, TOOLS_CALL, name)  # type: ignore[arg-type]
+            if not agree or name in self._description.mirrored:
+                return None
+        request = self._incoming[request_id] = RequestReceived(
+            request_id,
+            TOOLS_CALL,
+            params,
+            data,
+            version,  # type: ignore[arg-type]
+            modern,
+            meta,
+            capabilities,
+            info,
+        )
+        return request
+
     def receive_message(self, data: bytes, *, now: float) -> Sequence[Event]:
         """Take the bytes of one message and return what it means, in order.
 
         Never raises for what the peer sent. Answers that need no handler are in
         `messages_to_send` afterwards.
         """
-        call = decode_call(data)
-        if call is None:
-            message = decode_request(data)
-            if message is not None:
-                return self._receive_request(message, data)
-            return super().receive_message(data, now=now)
-        # A tool call that nothing is wrong with is served at once; `_judge` sorts out the others.
-        session = self.session
-        meta = call.params.meta
-        version: str | UnsetType = UNSET
-        capabilities: ClientCapabilities | UnsetType = UNSET
-        info: Implementation | UnsetType = UNSET
-        modern = meta is not UNSET and meta.protocol_version is not UNSET
-        if meta is not UNSET and modern:
-            version = meta.protocol_version
-            capabilities, info = meta.client_capabilities, meta.client_info
-        elif session is not None and (meta is UNSET or not is_modern(meta)):
-            version = session.revision
-            capabilities, info = session.client_capabilities, session.client_info
-        if (
-            version is UNSET
-            or capabilities is UNSET
-            or call.id in self._incoming
-            or TOOLS_CALL not in self._description.offered.get(version, ())
-            or (
-                modern
-                and self._headers is not None
-                and not (
-                    self._headers.agree(version, TOOLS_CALL, call.params.name)
-                    and call.params.name not in self._description.mirrored
-                )
-            )
-        ):
-            return self._judge(call, data, call.params, meta, None, None)
-        request = self._incoming[call.id] = RequestReceived(
-            call.id, TOOLS_CALL, call.params, data, version, modern, meta, capabilities, info
-        )
-        return (request,)
+        call = self.receive_call(data)
+        if call is not None:
+            return (call,)
+        message = decode_request(data)
+        if message is not None:
+            return self._receive_request(message, data)
+        return super().receive_message(data, now=now)
 
     @property
     def is_listened_to(self) -> bool:
@@ -383,26 +400,29 @@ class ServerProtocol(PeerProtocol):
             LocalProtocolError: The result holds a value that JSON has no form for; the request
                 is still to be answered.
         """
-        if self._incoming.get(request.id) is not request:
-            return
         request_id = request.id
+        if self._incoming.get(request_id) is not request:
+            return
         encoded_id = b"%d" % request_id if type(request_id) is int else encode_id(request_id)
-        pieces: Members
-        if isinstance(result, tuple):
-            head = self._description.heads[request.method] if request.is_modern else b""
-            comma = b"," if head and result else b""
-            pieces = (_RESULT_HEAD, encoded_id, _RESULT, head, comma, *result, b"}}")
+        if type(result) is tuple and result:
+            opening = self._description.openings[request.method] if request.is_modern else _RESULT
+            message = b"".join((_RESULT_HEAD, encoded_id, opening, *result, _END))
         else:
-            if request.is_modern:
-                body = self._description.complete(result, request.method, request.revision)
-            else:
-                body = encode_value(project(result, request.revision))
-            pieces = (_RESULT_HEAD, encoded_id, _RESULT, body[1:-1], b"}}")
+            body = self._complete(request, result)  # type: ignore[arg-type]
+            message = b"".join((_RESULT_HEAD, encoded_id, _RESULT, body[1:-1], _END))
         if request.reply_batch is None:
-            del self._incoming[request.id]
-            self._to_send.append(b"".join(pieces))
+            del self._incoming[request_id]
+            self._to_send.append(message)
         else:
-            self._answer(request, b"".join(pieces))
+            self._answer(request, message)
+
+    def _complete(self, request: RequestReceived, result: Struct | tuple[()]) -> bytes:
+        """Encode a result with all that its revision wants in it."""
+        if result == ():
+            return b"{%b}" % self._description.heads[request.method] if request.is_modern else b"{}"
+        if request.is_modern:
+            return self._description.complete(result, request.method, request.revision)  # type: ignore[arg-type]
+        return encode_value(project(result, request.revision))
 
     def send_error(
         self, request: RequestReceived, code: int, message: str, data: Any = UNSET
@@ -568,7 +588,7 @@ class ServerProtocol(PeerProtocol):
 
     def _judge(
         self,
-        message: Request | Call,
+        message: Request,
         source: bytes,
         params: Any,
         meta: RequestMetaObject | UnsetType,
@@ -588,7 +608,7 @@ class ServerProtocol(PeerProtocol):
 
     def _receive_modern(
         self,
-        message: Request | Call,
+        message: Request,
         source: bytes,
         params: Any,
         meta: RequestMetaObject,
@@ -622,9 +642,7 @@ class ServerProtocol(PeerProtocol):
             return (request,)
         return ()
 
-    def _check_version(
-        self, message: Request | Call, meta: RequestMetaObject
-    ) -> Sequence[Event] | None:
+    def _check_version(self, message: Request, meta: RequestMetaObject) -> Sequence[Event] | None:
         """Refuse a request that does not say plainly in which revision it is asked."""
         version = meta.protocol_version
         if self._headers is not None and version is not UNSET:
@@ -638,7 +656,7 @@ class ServerProtocol(PeerProtocol):
         return None
 
     def _check_modern(
-        self, message: Request | Call, params: Any, version: str, fault: ParamsRefused | None
+        self, message: Request, params: Any, version: str, fault: ParamsRefused | None
     ) -> Sequence[Event] | None:
         """Refuse a request whose headers, method or params are not in order."""
         headers, method = self._headers, message.method
@@ -685,7 +703,7 @@ class ServerProtocol(PeerProtocol):
 
     def _receive_legacy(
         self,
-        message: Request | Call,
+        message: Request,
         source: bytes,
         params: Any,
         meta: RequestMetaObject | UnsetType,
@@ -727,7 +745,7 @@ class ServerProtocol(PeerProtocol):
 
     def _receive_initialize(
         self,
-        message: Request | Call,
+        message: Request,
         params: InitializeRequestParams | None,
         fault: ParamsRefused | None,
         batch: ReplyBatch | None,
@@ -762,16 +780,16 @@ class ServerProtocol(PeerProtocol):
     # --- refusals
 
     def _refuse(
-        self, message: Request | Call, code: int, reason: str, data: Any = UNSET
+        self, message: Request, code: int, reason: str, data: Any = UNSET
     ) -> Sequence[Event]:
         self.unserved = code
         return super()._refuse(message, code, reason, data)
 
-    def _refuse_params(self, message: Request | Call, fault: ParamsRefused) -> Sequence[Event]:
+    def _refuse_params(self, message: Request, fault: ParamsRefused) -> Sequence[Event]:
         """Refuse a request that is in order but for what its method takes."""
         return super()._refuse(message, fault.code, fault.reason)
 
-    def _refuse_headers(self, message: Request | Call, mismatch: HeaderMismatch) -> Sequence[Event]:
+    def _refuse_headers(self, message: Request, mismatch: HeaderMismatch) -> Sequence[Event]:
         data = {"header": mismatch.header}
         return self._refuse(message, HEADER_MISMATCH, mismatch.reason, data)
 
@@ -780,7 +798,7 @@ class ServerProtocol(PeerProtocol):
         self.unserved = message.code
         return super().receive_invalid(message)
 
-    def _refuse_version(self, message: Request | Call, requested: str) -> Sequence[Event]:
+    def _refuse_version(self, message: Request, requested: str) -> Sequence[Event]:
         supported = list(self._description.modern)
         return self._refuse(
             message,
@@ -789,7 +807,7 @@ class ServerProtocol(PeerProtocol):
             UnsupportedProtocolVersionData(supported=supported, requested=requested),
         )
 
-    def _refuse_method(self, message: Request | Call, revision: str) -> Sequence[Event]:
+    def _refuse_method(self, message: Request, revision: str) -> Sequence[Event]:
         method = message.method
         row = METHODS.get(method)
         if row is None:
@@ -801,7 +819,7 @@ class ServerProtocol(PeerProtocol):
         return self._refuse(message, METHOD_NOT_FOUND, reason)
 
     def _receive_sessionless(
-        self, message: Request | Call, fault: ParamsRefused | None
+        self, message: Request, fault: ParamsRefused | None
     ) -> Sequence[Event]:
         """Refuse what is neither modern nor in a session, saying what would be served."""
         description = self._description

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
@@ -43,13 +43,26 @@ if TYPE_CHECKING:  # few servers are served over HTTP, and none of the others ne
 
 _logger = logging.getLogger("wigwag.server")
 
+T = TypeVar("T")
+
 Outcome = Struct | Members
 Handler = Callable[[RequestReceived, "Dispatch"], Outcome | Coroutine[Any, Any, Outcome]]
 
-# An eager task runs up to its first suspension at once, and most handlers are done then.
-start_task: Callable[..., Any] = asyncio.Task
 if sys.version_info >= (3, 12):
-    start_task = partial(asyncio.Task, eager_start=True)
+
+    def start_task(
+        work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop
+    ) -> asyncio.Task[T]:
+        """Start a task, and run it up to its first suspension at once: most are done then."""
+        return asyncio.Task(work, loop=loop, eager_start=True)
+
+else:
+
+    def start_task(
+        work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop
+    ) -> asyncio.Task[T]:
+        """Start a task; this Python cannot run it before the next turn of the event loop."""
+        return asyncio.Task(work, loop=loop)
 
 
 class Dispatch(ABC):
@@ -154,6 +167,10 @@ class Dispatch(ABC):
         """Take one message and begin to serve what it asks for."""
         if self._wire is not None:
             self._wire.received(data)
+        call = self.protocol.receive_call(data)
+        if call is not None:  # as nearly all messages of a busy client are
+            self._serve(call)
+            return
         for event in self.protocol.receive_message(data, now=0.0):
             if type(event) is RequestReceived:
                 self._serve(event)

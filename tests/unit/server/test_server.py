@@ -71,7 +71,7 @@ def test_a_server_does_not_run_where_an_event_loop_runs(server: Server) -> None:
 
 @pytest.mark.parametrize("transport", ["carrier pigeon", "", "STDIO"])
 def test_a_transport_that_does_not_exist_is_refused(server: Server, transport: Any) -> None:
-    with pytest.raises(ValueError, match="use stdio, tcp or unix"):
+    with pytest.raises(ValueError, match="use stdio, http, tcp or unix"):
         server.run(transport)
 
 
