@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,6 +32,7 @@ SCENARIO_SECONDS: Final = 30.0
 START_SECONDS: Final = 15.0
 STOP_SECONDS: Final = 5.0
 CLIENTS_IN_FLIGHT: Final = 2
+INTERRUPTED: Final = 130
 
 
 class Leg(NamedTuple):
@@ -48,6 +49,7 @@ class Suite:
 
     def __init__(self) -> None:
         self._node = find_node()
+        self._running: set[subprocess.Popen[str]] = set()
 
     def run(self, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
         """Run one command of the suite to its end, or until it has taken too long.
@@ -65,13 +67,25 @@ class Suite:
             text=True,
             start_new_session=True,
         )
+        self._running.add(process)
         try:
             output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
             output += f"\nstopped after {seconds:g} s"
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self._running.discard(process)
         return subprocess.CompletedProcess(command, process.returncode, output)
+
+    def stop(self) -> None:
+        """End everything that runs."""
+        for process in list(self._running):
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def names(self, side: str, revision: str) -> set[str]:
         """Return the scenarios that the suite has for one side in a revision."""
@@ -189,7 +203,12 @@ def run_client(suite: Suite, revision: str, scenario: str) -> Result:
 def run_client_leg(suite: Suite, revision: str, scenarios: Sequence[str]) -> list[Result]:
     """Run the client's scenarios of one revision, a few at the same time."""
     with ThreadPoolExecutor(CLIENTS_IN_FLIGHT) as pool:
-        return list(pool.map(lambda name: run_client(suite, revision, name), sorted(scenarios)))
+        try:
+            return list(pool.map(lambda name: run_client(suite, revision, name), sorted(scenarios)))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            suite.stop()
+            raise
 
 
 def check_plan(suite: Suite, side: str, revision: str, planned: Sequence[str]) -> list[Result]:
@@ -265,6 +284,8 @@ def main() -> int:
     except (SetupFailed, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
     legs = [leg for leg in legs if leg.results]
     if not legs:
         print("there is no such scenario", file=sys.stderr)
