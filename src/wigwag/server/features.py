@@ -136,7 +136,7 @@ class ToolFeature:
         """
         try:
             try:
-                arguments = self._decode(request.params.arguments)
+                arguments: Any = self._decode(request.params.arguments)
             except Exception:  # noqa: BLE001 - absent, or not quite right: sorted out there
                 arguments = self._parameters.read(request.params.arguments)
             if self._direct is not None:  # the way of most calls, with as little as can be
