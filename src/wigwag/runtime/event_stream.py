@@ -11,8 +11,8 @@ Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
 
 from wigwag.bindings.sse import encode_event
 from wigwag.runtime.dispatch import start_task
@@ -21,6 +21,9 @@ from wigwag.transports.asgi import Answer
 
 # More than this that a client does not read, and it is taken for gone.
 MAX_UNREAD_BYTES: Final = 64 * 1024 * 1024
+
+# When a server ends, a client that does not read holds it up for no longer than this.
+FINISH_TIMEOUT: Final = 0.5
 
 _COMMENT: Final = b": keep-alive\n\n"
 
@@ -37,12 +40,13 @@ class StreamLog:
         retry: Seconds after which a client should come back.
     """
 
-    __slots__ = ("_events", "is_primed", "retry", "session_id", "stream")
+    __slots__ = ("_events", "_is_closed", "is_primed", "retry", "session_id", "stream")
 
     def __init__(
         self, events: EventStore, session_id: str, stream: str, *, is_primed: bool, retry: float
     ) -> None:
         self._events = events
+        self._is_closed = False
         self.session_id = session_id
         self.stream = stream
         self.is_primed = is_primed
@@ -50,15 +54,26 @@ class StreamLog:
 
     async def encode(self, message: bytes) -> bytes:
         """Keep a message, and return the event that it is."""
+        if self._is_closed:
+            return encode_event(message)
         event_id = await self._events.append(self.session_id, self.stream, message)
         return encode_event(message, id=event_id)
 
     async def prime(self) -> bytes:
         """Return the event that a stream begins with, empty when it begins with none."""
-        if not self.is_primed:
+        if not self.is_primed or self._is_closed:
             return b""
         event_id = await self._events.append(self.session_id, self.stream, b"")
         return encode_event(b"", id=event_id, retry=round(self.retry * 1000))
+
+    async def replay(self, last_event_id: str) -> bytes | None:
+        """Return the events that came after one; `None` when that is not known."""
+        replay = await self._events.replay(self.session_id, last_event_id)
+        return None if replay is None else encode_replay(replay.events)
+
+    def close(self) -> None:
+        """Keep nothing more: the session has ended, and nobody would clear it away."""
+        self._is_closed = True
 
 
 class EventStream:
@@ -68,7 +83,8 @@ class EventStream:
         answer: The HTTP answer it is written to.
         loop: The event loop.
         log: Where its events are kept, if they are.
-        on_end: Called when it has ended, or its connection has been given up.
+        on_detached: Called when that answer has ended or was given up.
+        on_end: Called when the stream has ended, and all of it has been written or kept.
     """
 
     def __init__(
@@ -77,18 +93,23 @@ class EventStream:
         loop: asyncio.AbstractEventLoop,
         *,
         log: StreamLog | None = None,
-        on_end: Callable[[], None],
+        on_detached: Callable[[], None],
+        on_end: Callable[[], None] | None = None,
     ) -> None:
         self._answer: Answer | None = answer
         self._loop = loop
         self.log = log
+        self._on_detached = on_detached
         self._on_end = on_end
         self._pending: list[bytes] = []  # messages, or comments
         self._pending_bytes = 0
+        self._missed = b""  # events that a client that came back has to be told first
         self._writer: asyncio.Task[None] | None = None
+        self._is_sending = False  # and all that is being sent has been kept
         self._is_primed = False
-        self._is_held = False  # while a client that came back is told what it missed
-        self._is_leaving = False  # the connection is to end, though the stream goes on
+        self._is_held = False  # while a client comes back
+        self._attaching: asyncio.Lock | None = None
+        self._farewell: bytes | None = None  # the connection is to end, though the stream goes on
         self.has_ended = False
         self.was_quiet = False
 
@@ -96,10 +117,6 @@ class EventStream:
     def is_attached(self) -> bool:
         """Whether there is a connection that it is written to."""
         return self._answer is not None
-
-    def call_at_end(self, on_end: Callable[[], None]) -> None:
-        """Replace what is called when it has ended, or its connection has been given up."""
-        self._on_end = on_end
 
     def open(self) -> None:
         """Send the head, though there is no message yet."""
@@ -109,7 +126,7 @@ class EventStream:
         """Send messages, and keep them."""
         self._pending += messages
         self._pending_bytes += sum(map(len, messages))
-        if self._pending_bytes > MAX_UNREAD_BYTES and self._writer is not None:
+        if self._pending_bytes > MAX_UNREAD_BYTES and self._is_sending:
             self.detach()
         self._write_soon()
 
@@ -125,48 +142,68 @@ class EventStream:
         self.has_ended = True
         self._write_soon()
 
-    def leave(self) -> None:
-        """End the connection, but not the stream: the client is to come back for the rest."""
-        self._is_leaving = True
+    def leave(self, retry: float | None = None) -> None:
+        """End the connection, but not the stream: the client is to come back for the rest.
+
+        Args:
+            retry: Seconds after which, if it was not told before.
+        """
+        self._farewell = b"" if retry is None else b"retry: %d\n\n" % round(retry * 1000)
         self._write_soon()
 
     def detach(self) -> None:
-        """Learn that the client has gone."""
+        """Learn that the client has gone, or does not read."""
         if self._answer is not None:
             self._answer.is_gone = True
             self._answer = None
-            self._on_end()
+            self._on_detached()
+        if self._is_sending and self._writer is not None:
+            self._writer.cancel()
 
-    async def attach(self, answer: Answer, last_event_id: str, events: EventStore) -> bool:
+    async def attach(
+        self, answer: Answer, last_event_id: str, on_detached: Callable[[], None]
+    ) -> bool:
         """Go on with a client that has come back.
 
         Args:
             answer: Its answer.
             last_event_id: The last event that it got.
-            events: Where they are kept.
+            on_detached: Called when this answer has ended or was given up.
 
         Returns:
-            Whether that event is known.
+            Whether that event is known; if not, everything stays as it is.
         """
         assert self.log is not None
-        self.detach()
-        self._is_held = True
-        if self._writer is not None:
-            await asyncio.wait([self._writer])
-        replay = await events.replay(self.log.session_id, last_event_id)
-        if replay is None:
+        if self._attaching is None:
+            self._attaching = asyncio.Lock()
+        async with self._attaching:
+            if await self.log.replay(last_event_id) is None:
+                return False
+            self._is_held = True
+            self._hand_over()
+            while self._writer is not None:
+                await asyncio.wait([self._writer])
+            # Something may have been written meanwhile; nothing is now.
+            missed = await self.log.replay(last_event_id)
             self._is_held = False
-            return False
-        self._answer, self._is_leaving, self._is_primed = answer, False, True
-        await write_replay(answer, replay.events)
-        self._is_held = False
-        self._write_soon()
-        return True
+            if missed is not None:
+                self._missed, self._farewell, self._is_primed = missed, None, True
+                self._answer, self._on_detached = answer, on_detached
+            self._write_soon()
+            return missed is not None
 
     async def written(self) -> None:
         """Wait until what was pushed has been handed over."""
         while self._writer is not None:
             await asyncio.wait([self._writer])
+
+    async def finish(self, timeout: float = FINISH_TIMEOUT) -> None:  # noqa: ASYNC109
+        """Wait until it has been written, but do not wait long for a client that does not read."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self.written()
+        except TimeoutError:
+            self.detach()
 
     # --- writing
 
@@ -180,23 +217,29 @@ class EventStream:
 
     def _written(self, writer: asyncio.Task[None]) -> None:
         self._writer = None
-        if self._pending:
+        if self._pending or writer.cancelled():
             self._write_soon()
 
     async def _write(self) -> None:
-        answer = self._answer
-        if answer is not None and not answer.is_begun:
-            await answer.begin_events()
+        if self._answer is not None and not self._answer.is_begun:
+            await self._sending(self._answer.begin_events())
+        missed, self._missed = self._missed, b""
+        await self._send(missed)
         if self.log is not None and not self._is_primed:
             self._is_primed = True
             await self._send(await self.log.prime())
         while self._pending and not self._is_held:
             await self._send(b"".join([await self._encode(each) for each in self._take()]))
-        if (self.has_ended or self._is_leaving) and not self._is_held:
-            answer, self._answer = self._answer, None
-            if answer is not None:
-                await answer.end()
-                self._on_end()
+        if self._is_held:
+            return
+        if self._answer is not None and (self.has_ended or self._farewell is not None):
+            await self._send(self._farewell or b"")
+            if self._answer is not None:
+                answer, self._answer = self._answer, None
+                await self._sending(answer.end())
+                self._on_detached()
+        if self.has_ended and self._on_end is not None:
+            self._on_end()
 
     def _take(self) -> list[bytes]:
         pending, self._pending = self._pending, []
@@ -211,14 +254,35 @@ class EventStream:
     async def _send(self, data: bytes) -> None:
         answer = self._answer
         if answer is not None and data:
-            await answer.more(data)
+            await self._sending(answer.more(data))
             if answer.is_gone and answer is self._answer:
                 self.detach()
 
+    async def _sending(self, writing: Coroutine[Any, Any, None]) -> None:
+        self._is_sending = True
+        try:
+            await writing
+        finally:
+            self._is_sending = False
 
-async def write_replay(answer: Answer, events: Sequence[tuple[str, bytes]]) -> None:
-    """Begin an answer with events that were sent before."""
-    await answer.begin_events()
-    data = b"".join([encode_event(message, id=event_id) for event_id, message in events])
-    if data:
-        await answer.more(data)
+    def _hand_over(self) -> None:
+        """Give up the connection there was; nobody may have noticed that it is dead."""
+        answer = self._answer
+        if answer is None or self._is_sending:
+            self.detach()
+            return
+        self._answer = None
+        ending = self._loop.create_task(_end(answer))
+        on_detached = self._on_detached
+        ending.add_done_callback(lambda _: on_detached())
+
+
+async def _end(answer: Answer) -> None:
+    if not answer.is_begun:
+        await answer.begin_events()
+    await answer.end()
+
+
+def encode_replay(events: Sequence[tuple[str, bytes]]) -> bytes:
+    """Encode events that were sent before."""
+    return b"".join([encode_event(message, id=event_id) for event_id, message in events])

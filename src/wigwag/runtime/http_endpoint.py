@@ -31,7 +31,7 @@ from wigwag.protocol.params import is_modern, read_broken_meta
 from wigwag.protocol.server import ServerDescription, ServerProtocol, Session
 from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Handler
-from wigwag.runtime.event_stream import EventStream, write_replay
+from wigwag.runtime.event_stream import EventStream, encode_replay
 from wigwag.runtime.http_exchange import HttpExchange, OpenCall, Surroundings
 from wigwag.runtime.http_sessions import HttpSessions, LiveSession
 from wigwag.runtime.server_connection import CHANGES_DELAY
@@ -65,6 +65,8 @@ _UNSUPPORTED_TYPE: Final = 415
 _UNAVAILABLE: Final = 503
 
 _NO_SESSION: Final = "Invalid Request: Mcp-Session-Id is missing; `initialize` gives one"
+
+_NO_EVENTS: Final = "Not Acceptable: send `Accept: text/event-stream`"
 
 # What the names of all members begin with that make a message modern.
 _MODERN_PREFIX: Final = b"io.modelcontextprotocol"
@@ -224,7 +226,7 @@ class HttpEndpoint:
         if session is None:
             return
         if not accepts(headers.get(_ACCEPT))[1]:
-            await _refuse(answer, _NOT_ACCEPTABLE, "Not Acceptable: accept text/event-stream")
+            await _refuse(answer, _NOT_ACCEPTABLE, _NO_EVENTS)
             return
         if not self._has_room_for_stream():
             await _refuse(answer, _UNAVAILABLE, self._too_many_streams())
@@ -367,7 +369,7 @@ class HttpEndpoint:
         if before is not None:  # its connection may be dead without anybody knowing
             before.end()
         log = session.new_log(self._stores, self._limits.retry)
-        stream = EventStream(answer, self._loop, log=log, on_end=call.is_over)
+        stream = EventStream(answer, self._loop, log=log, on_detached=call.is_over)
         session.standalone = self._standalone[session] = stream
         stream.open()
         return stream
@@ -382,14 +384,12 @@ class HttpEndpoint:
             log = session.standalone.log
             stream = session.standalone if log is not None and log.stream == name else None
         if stream is not None:
-            stream.call_at_end(call.is_over)
-            if await stream.attach(answer, last_event_id, self._stores.events):
+            if await stream.attach(answer, last_event_id, call.is_over):
                 return stream
         else:
             replay = await self._stores.events.replay(session.id, last_event_id)
             if replay is not None:
-                await write_replay(answer, replay.events)
-                await answer.end()
+                await answer.whole_events(encode_replay(replay.events))
                 return None
         reason = f"Invalid Request: nothing is known any more of an event {last_event_id!r}"
         await _refuse(answer, _BAD_REQUEST, reason)
@@ -398,8 +398,11 @@ class HttpEndpoint:
     # --- load
 
     def _check_load(self, exchange: HttpExchange, body: bytes) -> None:
-        """Refuse what is one too many."""
+        """Refuse what is one too many, and subscriptions of clients that take no stream."""
         if exchange.is_listening:
+            if not exchange.takes_events:
+                exchange.drop()
+                raise _Refused(_NOT_ACCEPTABLE, _NO_EVENTS, _Glance.at(body))
             if self._has_room_for_stream():
                 return
             reason = self._too_many_streams()

@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
+
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.bindings.sse import encode_event
+from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codes import INVALID_REQUEST, METHOD_NOT_FOUND
+from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Dispatch, Handler, start_task
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_sessions import LiveSession
 from wigwag.runtime.wire_log import WireLog
+from wigwag.schema import LoggingLevel
 from wigwag.stores.contract import Stores
 from wigwag.transports.asgi import Answer, HttpRequest, Receive, Scope, wait_until_gone
 
@@ -121,7 +126,8 @@ class HttpExchange(Dispatch):
         self.session = session
         self._around = around
         self._answer = answer
-        self._takes_json, self._takes_events = accepts
+        self._takes_json, self.takes_events = accepts
+        """Whether the client takes a stream."""
         self._stream: EventStream | None = None
         self._call: OpenCall | None = None
         self._is_complete = False
@@ -144,7 +150,7 @@ class HttpExchange(Dispatch):
         messages = self._messages_to_send()
         if self.is_done:
             self._is_complete = True
-            if not messages or self._is_single(messages):
+            if not messages or self._is_whole(messages):
                 await self._answer_whole(messages)
             else:
                 await self._answer_with_events(messages)
@@ -155,8 +161,12 @@ class HttpExchange(Dispatch):
         # modern era a refusal can still have its status as long as there was none.
         if messages or not (self._takes_json or self.session is None):
             self._push(messages)
-        if await self._call.wait(receive):
+        try:
+            if await self._call.wait(receive):
+                self._lose_client()
+        except asyncio.CancelledError:  # so a server or a framework may say that it has gone
             self._lose_client()
+            raise
 
     @property
     def is_done(self) -> bool:
@@ -173,9 +183,9 @@ class HttpExchange(Dispatch):
         """Whether it is a subscription."""
         return self.protocol.is_listened_to
 
-    def _is_single(self, messages: list[bytes]) -> bool:
+    def _is_whole(self, messages: list[bytes]) -> bool:
         """Tell whether this is the answer and nothing else, and may be sent as it is."""
-        return (
+        return not self.takes_events or (
             len(messages) == 1
             # A refusal has a status, whatever the client takes.
             and (self._takes_json or self._status() != _OK)
@@ -211,7 +221,7 @@ class HttpExchange(Dispatch):
         is_done = self.is_done
         if self._is_complete or not (messages or is_done):
             return
-        if is_done and self._stream is None and self._is_single(messages):
+        if is_done and self._stream is None and self._is_whole(messages):
             self._is_complete = True
             start_task(self._complete(messages), loop=self._loop)
         else:
@@ -231,22 +241,25 @@ class HttpExchange(Dispatch):
         if self.is_done:
             self._is_complete = True
             stream.end()
-            if not stream.is_attached:
-                self._leave()
 
     def _open_stream(self) -> EventStream:
         session = self.session
         log = None
         if session is not None:
             log = session.new_log(self._around.stores, self._around.retry)
-        stream = EventStream(self._answer, self._loop, log=log, on_end=self._lose_connection)
+        self._stream = stream = EventStream(
+            self._answer,
+            self._loop,
+            log=log,
+            on_detached=self._lose_connection,
+            on_end=self._leave,
+        )
         if session is not None and log is not None:
             session.streams[log.stream] = stream
         if self._answer.is_gone:
             stream.detach()
         else:
             stream.open()
-        self._stream = stream
         return stream
 
     def report(self, changes: Iterable[Change]) -> None:
@@ -266,10 +279,11 @@ class HttpExchange(Dispatch):
             task.cancel()
 
     def _lose_connection(self) -> None:
-        """The connection has ended; the stream may go on with another."""
+        """The connection has ended; in a session the stream may go on with another."""
         if self._call is not None:
             self._call.is_over()
-        if self._is_complete:
+        if self.protocol.session is None and not self._is_complete:
+            self.drop()
             self._leave()
 
     def _leave(self) -> None:
@@ -283,13 +297,11 @@ class HttpExchange(Dispatch):
     def _lose_client(self) -> None:
         """The client went away; in the modern era that cancels, in a session it may come back."""
         self._answer.is_gone = True
-        if self.protocol.session is None:
-            self.drop()
-            if self._stream is not None:
-                self._stream.detach()
-            self._leave()
-        elif self._stream is not None:
+        if self._stream is not None:
             self._stream.detach()
+        elif self.protocol.session is None:
+            self.drop()
+            self._leave()
 
     async def stop(self, timeout: float) -> None:  # noqa: ASYNC109
         """End it: a subscription at once, a handler when it has had some time to finish."""
@@ -302,26 +314,59 @@ class HttpExchange(Dispatch):
             task.cancel()
         if self._stream is not None:
             await asyncio.sleep(0)
-            await self._stream.written()
+            await self._stream.finish()
 
     def keep_alive(self) -> None:
         """See to it that nothing between here and the client takes the connection for dead."""
         if self._stream is not None:
             self._stream.keep_alive()
-        elif self._has_waited and self._takes_events and not self._is_complete:
+        elif self._has_waited and self.takes_events and not self._is_complete:
             self._open_stream()
         self._has_waited = True
 
     # --- for handlers
 
+    def send_progress(
+        self,
+        request: RequestReceived,
+        progress: float,
+        total: float | UnsetType = UNSET,
+        message: str | UnsetType = UNSET,
+    ) -> None:
+        """Report how far a request has come; see `Dispatch.send_progress`.
+
+        To a client that takes nothing but JSON there is no way to say anything before the result.
+        """
+        if self.takes_events:
+            super().send_progress(request, progress, total, message)
+
+    def send_log(
+        self,
+        request: RequestReceived,
+        level: LoggingLevel,
+        data: Any,
+        logger: str | UnsetType = UNSET,
+    ) -> None:
+        """Send a log message about a request; see `Dispatch.send_log` and `send_progress`."""
+        if self.takes_events:
+            super().send_log(request, level, data, logger)
+
+    async def ask(self, method: str, params: Struct | None, *, timeout: float | None) -> Raw:  # noqa: ASYNC109
+        """Ask the client; see `Dispatch.ask`.
+
+        Raises:
+            LocalProtocolError: It cannot be asked, as it takes no stream.
+        """
+        if not self.takes_events:
+            raise LocalProtocolError(f"{method} needs a client that accepts text/event-stream")
+        return await super().ask(method, params, timeout=timeout)
+
     def close_stream(self, retry: float | None = None) -> bool:
         """Let the client go; it comes back for the result. See `Dispatch.close_stream`."""
-        if self.session is None or self._is_complete or not self._takes_events:
+        if self.session is None or self._is_complete or not self.takes_events:
             return False
         stream = self._stream or self._open_stream()
         if stream.log is None or not stream.log.is_primed:
             return False  # it would not know how to come back
-        if retry is not None:
-            stream.log.retry = retry
-        stream.leave()
+        stream.leave(retry)
         return True

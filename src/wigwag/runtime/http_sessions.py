@@ -34,7 +34,17 @@ _numbers = itertools.count()
 class LiveSession:
     """A session that this process has heard of."""
 
-    __slots__ = ("id", "in_flight", "last_used", "record", "saved", "standalone", "streams", "wire")
+    __slots__ = (
+        "has_ended",
+        "id",
+        "in_flight",
+        "last_used",
+        "record",
+        "saved",
+        "standalone",
+        "streams",
+        "wire",
+    )
 
     def __init__(self, session_id: str, record: Session, wire: WireLog | None) -> None:
         self.id = session_id
@@ -48,15 +58,20 @@ class LiveSession:
         self.saved = record.changes
         self.last_used = 0.0
         self.wire = wire
+        self.has_ended = False
 
     def new_log(self, stores: Stores, retry: float) -> StreamLog:
         """Return a place in the event store for one more stream."""
         is_primed = self.record.revision == V2025_11_25
         name = f"{_PREFIX}{next(_numbers):x}"
-        return StreamLog(stores.events, self.id, name, is_primed=is_primed, retry=retry)
+        log = StreamLog(stores.events, self.id, name, is_primed=is_primed, retry=retry)
+        if self.has_ended:
+            log.close()
+        return log
 
     def end(self, why: str) -> None:
         """Stop all that goes on in the session."""
+        self.has_ended = True
         requests = list(self.in_flight.incoming.values())
         self.in_flight.incoming.clear()  # nothing is said about them any more
         for request in requests:
@@ -66,6 +81,8 @@ class LiveSession:
             settle(asked, ConnectionClosed(why))
         for stream in [*self.streams.values(), self.standalone]:
             if stream is not None:
+                if stream.log is not None:
+                    stream.log.close()
                 stream.end()
 
 
@@ -152,7 +169,7 @@ class HttpSessions:
         for live in self._live.values():
             live.end(why)
         self._live.clear()
-        await asyncio.gather(*(stream.written() for stream in streams if stream is not None))
+        await asyncio.gather(*(stream.finish() for stream in streams if stream is not None))
 
     async def _drop(self, live: LiveSession, why: str) -> None:
         self._live.pop(live.id, None)

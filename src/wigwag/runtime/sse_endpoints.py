@@ -99,7 +99,7 @@ class SseEndpoints:
             return
         call = OpenCall()
         loop = asyncio.get_running_loop()
-        stream = EventStream(answer, loop, on_end=call.is_over)
+        stream = EventStream(answer, loop, on_detached=call.is_over)
         connection = _SseConnection(stream)
         session_id = os.urandom(_ID_BYTES).hex()
         # Relative to this very URL: whatever a proxy has put in front of the path stays there.

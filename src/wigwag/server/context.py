@@ -22,7 +22,7 @@ from wigwag.server.input_required import InputRequired
 from wigwag.server.inquiry import Inquiry, Remembers
 
 if TYPE_CHECKING:
-    pass
+    from wigwag.transports.asgi import HttpRequest
 
 _LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
 
@@ -91,6 +91,14 @@ class Context(Inquiry):
         """All of the request's `_meta`, the keys that MCP does not define included."""
         params = msgspec.json.decode(self._request.source, type=_Message).params
         return {} if params is UNSET or params.meta is UNSET else params.meta
+
+    @property
+    def http_request(self) -> HttpRequest | None:
+        """The HTTP request that this request came by: its headers, its client's address, its path.
+
+        `None` over other transports. Credentials are among the headers: do not log them.
+        """
+        return self._connection.http
 
     @property
     def lifespan(self) -> Any:
