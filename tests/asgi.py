@@ -148,6 +148,8 @@ class Call:
         self._changed = asyncio.Event()
         self._unread = b""
         self.comments = 0
+        self.last_id: str | None = None
+        """The id of the last event that has come."""
         self._events: list[Event] = []
         self.task = asyncio.get_running_loop().create_task(self._run(app, scope))
 
@@ -197,8 +199,9 @@ class Call:
             return None
         fields = dict(line.split(": ", 1) for line in block.decode().split("\n"))
         retry = fields.get("retry")
+        self.last_id = fields.get("id", self.last_id)
         return Event(
-            fields["data"],
+            fields.get("data", ""),
             fields.get("event", "message"),
             fields.get("id"),
             None if retry is None else int(retry),

@@ -151,8 +151,14 @@ class EventStream:
         self._farewell = b"" if retry is None else b"retry: %d\n\n" % round(retry * 1000)
         self._write_soon()
 
-    def detach(self) -> None:
-        """Learn that the client has gone, or does not read."""
+    def detach(self, answer: Answer | None = None) -> None:
+        """Learn that the client has gone, or does not read.
+
+        Args:
+            answer: The answer that was lost, if another may have taken its place meanwhile.
+        """
+        if answer is not None and answer is not self._answer:
+            return
         if self._answer is not None:
             self._answer.is_gone = True
             self._answer = None
@@ -236,8 +242,10 @@ class EventStream:
             await self._send(self._farewell or b"")
             if self._answer is not None:
                 answer, self._answer = self._answer, None
-                await self._sending(answer.end())
-                self._on_detached()
+                try:
+                    await self._sending(answer.end())
+                finally:
+                    self._on_detached()
         if self.has_ended and self._on_end is not None:
             self._on_end()
 

@@ -241,7 +241,7 @@ class HttpEndpoint:
                 return
             stream = found
         if await call.wait(receive):
-            stream.detach()
+            stream.detach(answer)
 
     async def delete(self, headers: RequestHeaders, answer: Answer) -> None:
         """End a session, as its client wants."""

@@ -298,7 +298,7 @@ class HttpExchange(Dispatch):
         """The client went away; in the modern era that cancels, in a session it may come back."""
         self._answer.is_gone = True
         if self._stream is not None:
-            self._stream.detach()
+            self._stream.detach(self._answer)
         elif self.protocol.session is None:
             self.drop()
             self._leave()
