@@ -475,7 +475,10 @@ class HttpEndpoint:
             await asyncio.sleep(min(self._limits.keep_alive, self._limits.session_lifetime / 2))
             for exchange in list(self._around.open):
                 exchange.keep_alive()
-            await self._sessions.sweep(self._loop.time())
+            try:
+                await self._sessions.sweep(self._loop.time())
+            except Exception:  # a store that others run may be away for a while
+                _logger.exception("cannot look for sessions that have expired")
             for session, stream in list(self._standalone.items()):
                 if stream.has_ended:
                     del self._standalone[session]

@@ -60,6 +60,14 @@ class LiveSession:
         self.wire = wire
         self.has_ended = False
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something goes on in it, other than waiting for a client that has gone."""
+        in_flight = self.in_flight
+        if not in_flight.incoming:
+            return False
+        return not in_flight.outgoing or any(each.is_attached for each in self.streams.values())
+
     def new_log(self, stores: Stores, retry: float) -> StreamLog:
         """Return a place in the event store for one more stream."""
         is_primed = self.record.revision == V2025_11_25
@@ -154,11 +162,15 @@ class HttpSessions:
 
     async def sweep(self, now: float) -> None:
         """Forget the sessions that were not used for their lifetime; an open stream is no use."""
+        sessions = self._stores.sessions
         for live in list(self._live.values()):
-            if live.in_flight.incoming:
-                live.last_used = now  # it counts from the end of the last request
-            elif live.last_used + self._lifetime < now:
-                await self._stores.sessions.delete(live.id)
+            if live.is_busy:  # its lifetime counts from the end of the last request
+                live.last_used = now
+                if not await sessions.touch(live.id, self._lifetime):
+                    await self._drop(live, "the session has ended")
+            # Another replica may have used it since.
+            elif live.last_used + self._lifetime < now and await sessions.load(live.id) is None:
+                await sessions.delete(live.id)
                 await self._drop(live, "the session has expired")
 
     async def forget_all(self, why: str) -> None:

@@ -1,0 +1,219 @@
+"""How long sessions live, what keeps them alive, and that nothing is left of them."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.asgi import (
+    Site,
+    legacy,
+    legacy_call,
+    modern_call,
+    notification,
+    serving,
+    until,
+)
+from wigwag import Context, Limits, Server
+from wigwag.stores.contract import Stores
+from wigwag.stores.memory import MemoryBus, MemoryEvents, MemorySessions, memory_stores
+
+pytestmark = pytest.mark.anyio
+
+LIFETIME = 0.2
+# Where a busy machine must not be taken for a client that does nothing.
+LONG = 0.8
+
+
+def make_server(go: asyncio.Event, lifetime: float = LIFETIME) -> Server:
+    server = Server("sessions", limits=Limits(session_lifetime=lifetime))
+
+    @server.tool
+    async def wait(context: Context) -> str:
+        await go.wait()
+        return "waited"
+
+    @server.tool
+    async def ask(context: Context) -> str:
+        return f"{len(await context.list_roots(timeout=None))} roots"
+
+    @server.resource("memo://one")
+    def memo() -> str:
+        return "one"
+
+    return server
+
+
+@pytest.fixture
+def go() -> asyncio.Event:
+    return asyncio.Event()
+
+
+@pytest.fixture
+async def site(go: asyncio.Event) -> AsyncIterator[Site]:
+    async with serving(make_server(go)) as site:
+        yield site
+
+
+def is_kept(site: Site, session: str) -> bool:
+    assert site.stores is not None
+    sessions = site.stores.sessions
+    assert isinstance(sessions, MemorySessions)
+    return session in sessions._records
+
+
+async def test_a_session_that_is_not_used_is_forgotten(site: Site) -> None:
+    session = await site.begin()
+    began = time.monotonic()
+    await until(lambda: site.endpoint.sessions == 0, "the session has expired")
+    assert time.monotonic() - began >= LIFETIME * 0.9
+    assert not is_kept(site, session)
+    assert (await site.ask(legacy(1, "tools/list"), session=session)).status == 404
+    again = await site.ask(legacy(1, "tools/list"), session=await site.begin())
+    assert again.status == 200
+
+
+async def test_use_keeps_a_session_alive(go: asyncio.Event) -> None:
+    async with serving(make_server(go, LONG)) as site:
+        session = await site.begin()
+        for number in range(15):
+            call = await site.ask(legacy(number, "tools/list"), session=session)
+            assert call.status == 200
+            await asyncio.sleep(LONG / 10)
+        assert site.endpoint.sessions == 1
+
+
+async def test_an_open_stream_does_not_keep_a_session_alive(site: Site) -> None:
+    session = await site.begin()
+    stream = site.get(session)
+    await stream.event()
+    assert await stream.rest() == []
+    assert site.endpoint.sessions == 0
+    assert (await site.get(session, stream.last_id).whole()).status == 404
+    await until(lambda: not site.endpoint._standalone, "the stream is forgotten")
+
+
+async def test_a_call_keeps_its_session_alive(site: Site, go: asyncio.Event) -> None:
+    session = await site.begin()
+    call = site.post(legacy_call(1, "wait"), session=session)
+    began = time.monotonic()
+    await until(lambda: time.monotonic() - began > LIFETIME * 3, "a while")
+    go.set()
+    assert [answer["id"] for answer in await call.rest()] == [1]
+    assert (await site.ask(legacy(2, "tools/list"), session=session)).status == 200
+
+
+async def test_waiting_for_a_client_that_has_gone_does_not_keep_a_session_alive(
+    site: Site,
+) -> None:
+    session = await site.begin(roots={})
+    call = site.post(legacy_call(1, "ask"), session=session)
+    await call.message()
+    began = time.monotonic()
+    await until(lambda: time.monotonic() - began > LIFETIME * 2, "a while")
+    assert site.endpoint.sessions == 1  # it may still think about the answer
+    call.disconnect()
+    await call.over()
+    await until(lambda: site.endpoint.sessions == 0, "the session has expired")
+    await until(lambda: site.endpoint.calls == 0, "the call has ended")
+
+
+async def test_nothing_is_kept_of_sessions_that_have_ended(site: Site) -> None:
+    sessions = [await site.begin() for _ in range(20)]
+    for number, session in enumerate(sessions):
+        stream = site.get(session)
+        await stream.event()
+        if number % 2:
+            stream.disconnect()
+        call = await site.ask(
+            legacy_call(1, "nothing"), session=session, accept="text/event-stream"
+        )
+        assert call.status == 200
+        if number % 4 < 2:
+            assert (await site.delete(session)).status == 200
+    await until(lambda: site.endpoint.sessions == 0, "the others have expired")
+    assert not any(is_kept(site, session) for session in sessions)
+    assert site.stores is not None
+    assert site.stores.events._sessions == {}  # type: ignore[attr-defined]
+    await until(lambda: not site.endpoint._standalone, "the streams are forgotten")
+
+
+async def test_expired_sessions_make_room_for_new_ones(go: asyncio.Event) -> None:
+    stores = memory_stores(max_sessions=1)
+    async with serving(make_server(go), stores=stores) as site:
+        await site.begin()
+        assert (await site.ask(legacy_call("hello", "wait"))).status == 400
+        await until(lambda: site.endpoint.sessions == 0, "it has expired")
+        await site.begin()
+
+
+# --- several processes
+
+
+async def test_a_session_that_began_elsewhere_is_served(go: asyncio.Event) -> None:
+    stores = memory_stores()
+    async with (
+        serving(make_server(go, 100), stores=stores) as here,
+        serving(make_server(go, 100), stores=stores) as there,
+    ):
+        session = await here.begin("2025-06-18")
+        call = await there.ask(legacy(1, "tools/list"), session=session)
+        assert call.status == 200
+        uri = {"uri": "memo://one"}
+        subscribed = await there.ask(legacy(2, "resources/subscribe", uri), session=session)
+        assert subscribed.status == 200
+        record = await stores.sessions.load(session)
+        assert record is not None
+        assert b"memo://one" in record
+        assert (await there.delete(session)).status == 200
+        assert (await here.ask(legacy(3, "tools/list"), session=session)).status == 404
+        assert (here.endpoint.sessions, there.endpoint.sessions) == (0, 0)
+
+
+async def test_a_process_does_not_forget_a_session_that_another_uses(go: asyncio.Event) -> None:
+    stores = memory_stores()
+    async with (
+        serving(make_server(go, LONG), stores=stores) as here,
+        serving(make_server(go, LONG), stores=stores) as there,
+    ):
+        session = await here.begin()
+        for number in range(15):
+            assert (await there.ask(legacy(number, "ping"), session=session)).status == 200
+            await asyncio.sleep(LONG / 10)
+        assert (await here.ask(legacy("here", "ping"), session=session)).status == 200
+
+
+class BrokenSessions(MemorySessions):
+    """A store that fails when it is told to."""
+
+    is_broken = False
+
+    async def load(self, session_id: str) -> bytes | None:
+        if self.is_broken:
+            raise ConnectionError("the store is away")
+        return await super().load(session_id)
+
+
+async def test_a_store_that_is_away_for_a_while_does_no_lasting_harm(
+    go: asyncio.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    sessions = BrokenSessions()
+    stores = Stores(sessions, MemoryEvents(), MemoryBus())
+    async with serving(make_server(go), stores=stores) as site:
+        await site.begin()
+        sessions.is_broken = True
+        await until(lambda: "the store is away" in caplog.text, "it is noticed")
+        assert (await site.ask(*modern_call(1, "nothing"))).status == 200
+        sessions.is_broken = False
+        await until(lambda: site.endpoint.sessions == 0, "it is looked at again")
+
+
+async def test_initialized_is_kept(site: Site) -> None:
+    session = await site.begin()
+    assert site.stores is not None
+    record = await site.stores.sessions.load(session)
+    assert record is not None
+    assert b'"is_initialized":true' in record
+    note = notification("notifications/roots/list_changed")
+    assert (await site.ask(note, session=session)).status == 202
