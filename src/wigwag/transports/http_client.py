@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from typing import Final
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -102,8 +103,9 @@ class StreamableHttpConnection:
                 continue
             if envelope.method == INITIALIZE:
                 self._forget()
-            exchange = self._loop.create_task(self._exchange(envelope, message))
-            self._exchanges[envelope.request_id] = exchange
+            exchange = _start(self._loop, self._exchange(envelope, message))
+            if not exchange.done():
+                self._exchanges[envelope.request_id] = exchange
 
     async def drain(self) -> None:
         """Wait until the server has accepted what needs no answer."""
@@ -356,6 +358,13 @@ class StreamableHttpConnection:
         for task in tasks:
             task.cancel()
         return tasks
+
+
+def _start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """Begin an exchange: at once where Python can do that, else in the next turn of the loop."""
+    if sys.version_info >= (3, 12):
+        return asyncio.Task(work, loop=loop, eager_start=True)
+    return loop.create_task(work)
 
 
 def _means_lost_session(refusal: HttpStatusError) -> bool:

@@ -94,7 +94,7 @@ class AiohttpEngine:
             )
         except self._errors as error:
             raise self._translated(error, public_url(url)) from error
-        return _AiohttpResponse(response, self._read_errors, public_url(url))
+        return _AiohttpResponse(response, self._read_errors, url)
 
     async def aclose(self) -> None:
         """Close the session, unless it is the user's."""
@@ -199,7 +199,7 @@ class _AiohttpResponse:
         try:
             return await self._response.content.readany()
         except self._errors as error:
-            why = f"the answer of {self._url} was cut off before its end"
+            why = f"the answer of {public_url(self._url)} was cut off before its end"
             raise ConnectionClosed(why) from error
 
     async def aclose(self) -> None:

@@ -27,6 +27,7 @@ TLS = ssl.SSLContext | str | os.PathLike[str]
 # A body that says why a request was refused is no longer than this.
 _MAX_REFUSAL_BYTES: Final = 256 * 1024
 _MAX_REDIRECTS: Final = 3
+_USER_AGENT: Final = f"wigwag/{__version__}"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -166,7 +167,7 @@ class HttpPeer:
 
         Args:
             method: `POST`, `GET` or `DELETE`.
-            headers: Headers of the protocol.
+            headers: Headers of the protocol; more are added to them.
             body: The body of a POST.
             url: Another URL of the same origin.
 
@@ -175,9 +176,14 @@ class HttpPeer:
             ConnectionClosed: The connection was cut.
             LocalProtocolError: A header cannot be sent.
         """
-        headers = await self._with_users(headers)
+        if self._headers is None:
+            headers["User-Agent"] = _USER_AGENT
+        else:
+            headers = await self._with_users(self._headers, headers)
         target = url or self.url
         response = await self._engine.request(method, target, headers, body)
+        if response.status < 300:  # mostly
+            return response
         for _ in range(_MAX_REDIRECTS):
             if response.status not in (307, 308):
                 break
@@ -197,11 +203,8 @@ class HttpPeer:
         """Free it at once."""
         self._engine.abort()
 
-    async def _with_users(self, headers: dict[str, str]) -> dict[str, str]:
+    async def _with_users(self, given: Any, headers: dict[str, str]) -> dict[str, str]:
         """Add the user's headers; those of the protocol are not theirs to change."""
-        if self._headers is None:
-            return {"User-Agent": f"wigwag/{__version__}", **headers}
-        given: Any = self._headers
         if callable(given):
             given = given()
             if inspect.isawaitable(given):
@@ -209,7 +212,7 @@ class HttpPeer:
         taken = {name.lower() for name in headers}
         users = {name: value for name, value in given.items() if name.lower() not in taken}
         if not any(name.lower() == "user-agent" for name in users):
-            users["User-Agent"] = f"wigwag/{__version__}"
+            users["User-Agent"] = _USER_AGENT
         return {**users, **headers}
 
     async def read_body(self, response: HttpResponse) -> bytes:

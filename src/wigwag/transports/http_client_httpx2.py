@@ -58,7 +58,7 @@ class Httpx2Engine:
             response = await self._client.send(request, stream=True, follow_redirects=False)
         except (self._httpx2.HTTPError, self._httpx2.InvalidURL, ValueError, RuntimeError) as error:
             raise self._translated(error, public_url(url)) from error
-        return _Httpx2Response(response, self._httpx2.HTTPError, public_url(url))
+        return _Httpx2Response(response, self._httpx2.HTTPError, url)
 
     async def aclose(self) -> None:
         """Do nothing: the client is the user's."""
@@ -144,7 +144,7 @@ class _Httpx2Response:
                 if piece:
                     return piece
         except (self._error, OSError) as error:
-            why = f"the answer of {self._url} was cut off before its end"
+            why = f"the answer of {public_url(self._url)} was cut off before its end"
             raise ConnectionClosed(why) from error
         return b""
 
