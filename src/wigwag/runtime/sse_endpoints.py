@@ -38,9 +38,9 @@ class _SseConnection:
         self._receiver = receiver
 
     def deliver(self, message: bytes) -> None:
-        """Hand a message over that the client has posted."""
-        assert self._receiver is not None
-        self._receiver.messages_received([message])
+        """Hand a message over that the client has posted; dropped when it has gone meanwhile."""
+        if self._receiver is not None:
+            self._receiver.messages_received([message])
 
     def lose(self) -> None:
         """Learn that the client has closed its stream."""
@@ -105,13 +105,14 @@ class SseEndpoints:
         # Relative to this very URL: whatever a proxy has put in front of the path stays there.
         way = "../" if scope["path"].endswith("/") else ""
         target = f"{way}{self._messages_path}?session_id={session_id}"
-        await answer.begin_events()
-        await answer.more(encode_event(target.encode(), event="endpoint"))
         served = self._serve(connection)
+        # Before the client is told: it may post before this goes on.
         self._open[session_id] = connection
         self._served.add(served)
         served.call_when_closed(self._served.discard)
         try:
+            await answer.begin_events()
+            await answer.more(encode_event(target.encode(), event="endpoint"))
             if await call.wait(receive):
                 stream.detach()
         finally:
@@ -148,7 +149,7 @@ class SseEndpoints:
         """End all streams."""
         served = list(self._served)
         await asyncio.gather(*(each.aclose() for each in served))
-        await asyncio.gather(*(each.stream.written() for each in list(self._open.values())))
+        await asyncio.gather(*(each.stream.finish() for each in list(self._open.values())))
 
 
 async def _refuse(answer: Answer, status: int, reason: str) -> None:
