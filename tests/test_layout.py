@@ -14,15 +14,18 @@ SOURCES = ROOT / "src" / "wigwag"
 UNIT = ROOT / "tests" / "unit"
 
 FOLDERS = (
-    "jsonrpc", "bindings", "protocol", "schema", "runtime", "transports", "server", "client",
+    "jsonrpc", "bindings", "protocol", "schema", "runtime", "transports", "stores", "server",
+    "client",
 )  # fmt: skip
 
 # Modules whose behaviour shows only together with others, and where it is tested.
 ELSEWHERE = {
     "client/client.py": "interaction: a client and a server through the public API",
     "runtime/client_connection.py": "interaction: it is what a client waits on",
+    "runtime/dispatch.py": "interaction: it is what runs the handlers",
     "runtime/server_connection.py": "interaction: it is what runs the handlers",
     "server/context.py": "interaction: a client and a server through the public API",
+    "server/http_process.py": "e2e: real processes and signals",
     "server/process.py": "e2e: real processes and signals",
     "transports/memory.py": "contract: the kit that every transport passes",
     "transports/stream.py": "contract: the kit that every transport passes",
