@@ -207,6 +207,12 @@ class RequestHeaders:
             return None
         return self._check_name(name)
 
+    def check_notification(self, method: str) -> HeaderFault | None:
+        """Compare the method of a notification, which need not be stated in a header."""
+        if self.get(MCP_METHOD) is None:
+            return None
+        return self._check_plainly(MCP_METHOD, "Mcp-Method", method)
+
     def check_parameters(
         self, mirrored: Iterable[MirroredParameter], arguments: Mapping[str, Any]
     ) -> HeaderFault | None:

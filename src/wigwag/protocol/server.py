@@ -17,7 +17,13 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.errors import LocalProtocolError
-from wigwag.jsonrpc.codec import decode_request, encode_id, encode_request, encode_value
+from wigwag.jsonrpc.codec import (
+    decode_request,
+    encode_error,
+    encode_id,
+    encode_request,
+    encode_value,
+)
 from wigwag.jsonrpc.codes import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -277,6 +283,10 @@ class StatedHeaders(Protocol):
 
     def check_method(self, method: str, name: str | None) -> HeaderMismatch | None:
         """Compare with the method and, unless it is `None`, the name."""
+        ...
+
+    def check_notification(self, method: str) -> HeaderMismatch | None:
+        """Compare with the method of a notification, which need not be stated."""
         ...
 
     def check_parameters(
@@ -852,8 +862,16 @@ class ServerProtocol(PeerProtocol):
     # --- the rest
 
     def _receive_notification(self, message: Notification, now: float) -> Sequence[Event]:
-        events = super()._receive_notification(message, now)
         session = self.session
+        if self._headers is not None and session is None:
+            mismatch = self._headers.check_notification(message.method)
+            if mismatch is not None:
+                self.unserved = HEADER_MISMATCH
+                data = {"header": mismatch.header}
+                error = encode_error(None, HEADER_MISMATCH, mismatch.reason, data)
+                self._to_send.append(error)
+                return ()
+        events = super()._receive_notification(message, now)
         for event in events:
             if type(event) is NotificationReceived and event.method == NOTIFICATIONS_INITIALIZED:
                 if session is None:

@@ -495,3 +495,15 @@ def test_what_is_called_json_is_json(value: bytes | None) -> None:
 )  # fmt: skip
 def test_what_is_called_something_else_is_not_json(value: bytes) -> None:
     assert not is_json(value)
+
+
+def test_a_notification_need_not_state_its_method() -> None:
+    assert RequestHeaders([]).check_notification("notifications/x") is None
+
+
+def test_a_method_that_a_notification_states_must_be_its_own() -> None:
+    headers = RequestHeaders([(b"mcp-method", b"notifications/y")])
+    fault = headers.check_notification("notifications/x")
+    assert fault is not None
+    assert fault.header == "Mcp-Method"
+    assert headers.check_notification("notifications/y") is None
