@@ -313,6 +313,8 @@ class HttpEndpoint:
 
     def _assumed_session(self, headers: RequestHeaders, body: bytes) -> Session | None:
         """Return what stands in for a session where none are kept."""
+        if headers.protocol_version in self._description.modern:
+            return None
         glance = _Glance.at(body)
         if is_modern(glance.meta):
             return None
