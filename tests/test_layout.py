@@ -27,6 +27,10 @@ ELSEWHERE = {
     "server/context.py": "interaction: a client and a server through the public API",
     "server/http_process.py": "e2e: real processes and signals",
     "server/process.py": "e2e: real processes and signals",
+    "transports/http_client.py": "interaction: `test_http_client_*`, with servers that misbehave",
+    "transports/http_client_httpx2.py": "interaction: test_http_client_requests, with each library",
+    "transports/http_client_sse.py": "interaction: test_http_client_sse",
+    "transports/http_client_stream.py": "interaction: test_http_client_streams",
     "transports/memory.py": "contract: the kit that every transport passes",
     "transports/stream.py": "contract: the kit that every transport passes",
 }
