@@ -188,6 +188,10 @@ class Asking(ABC):
         for task in list(self._tasks):
             task.cancel()
 
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise QuestionFailed("the call has been answered: nothing can be asked any more")
+
     def check_may_ask(self) -> None:
         """See to it that it is not asked in what must run only once, and not again for this.
 
@@ -246,6 +250,7 @@ class AskingDirectly(Asking):
         Raises:
             QuestionFailed: The client cannot be asked, refused, or answered something else.
         """
+        self._check_open()
         try:
             return question.read(await self._request_of(question))
         except AnswerUnfit:

@@ -300,7 +300,7 @@ class Inquiry:
 
     @overload
     def once(
-        self, name: str, function: Callable[..., Awaitable[T]], *args: Any
+        self, name: str, function: Callable[..., Coroutine[Any, Any, T]], *args: Any
     ) -> Awaitable[T]: ...
     @overload
     def once(self, name: str, function: Callable[..., T], *args: Any) -> Awaitable[T]: ...

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -34,6 +34,10 @@ from wigwag.server.plain_schema import encode_hook
 from wigwag.server.questions import AnswerRefused, Question, answer_digest, read_by_shape
 
 T = TypeVar("T")
+
+# Turns of the event loop between the first question of a round and the unwinding. Whoever asks
+# meanwhile is part of the round; and what fails meanwhile, beside the question, is a failure.
+_TURNS: Final = 3
 
 
 class Replay(Asking):
@@ -60,8 +64,11 @@ class Replay(Asking):
         self._keeper = keeper
         params = request.params
         responses = {} if params.input_responses is UNSET else params.input_responses
+        self._unasked: dict[str, Raw] = {}
         if params.request_state is UNSET:
             memory = Memory()
+            # Answers without a state: of a client that knows what it is going to be asked.
+            self._unasked = {**responses}
         else:
             memory = keeper.open(params.request_state, request, now=time.time())
         self._remembered = memory.once
@@ -89,9 +96,13 @@ class Replay(Asking):
             RequestFailed: The client did not declare that it answers such questions.
             RuntimeError: It is not the question that was answered under this key.
         """
+        self._check_open()
+        digest = answer_digest(question)
+        if key in self._unasked:
+            self._answers[key] = Answer(digest, self._unasked.pop(key))
         known = self._answers.get(key)
         if known is not None:
-            if known.digest != answer_digest(question):
+            if known.digest != digest:
                 raise RuntimeError(_other_question(key))
             try:
                 return question.read(known.value)
@@ -105,9 +116,9 @@ class Replay(Asking):
         self._unwind_soon()
         try:
             return await waiter
-        except asyncio.CancelledError:
+        except asyncio.CancelledError:  # whoever asked wants it no more
             if not self._has_unwound:
-                del self._pending[key]
+                self._pending.pop(key, None)
             raise
 
     async def once(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
@@ -120,19 +131,22 @@ class Replay(Asking):
             self._unwind_soon()
 
     def _unwind_soon(self) -> None:
-        """Unwind when everybody who asks in this turn of the event loop has done so."""
+        """Unwind when everybody has asked who is about to."""
         if self._pending and not self._is_unwinding_due:
             self._is_unwinding_due = True
-            self._loop.call_soon(self._unwind)
+            self._loop.call_soon(self._unwind, _TURNS)
 
-    def _unwind(self) -> None:
+    def _unwind(self, turns: int) -> None:
+        if turns > 1:
+            self._loop.call_soon(self._unwind, turns - 1)
+            return
         self._is_unwinding_due = False
         if self._working or self._is_closed:
             return
+        self._pending = {k: asked for k, asked in self._pending.items() if not asked[1].done()}
         self._has_unwound = bool(self._pending)
         for key, (_, waiter) in self._pending.items():
-            if not waiter.done():
-                waiter.set_exception(Unwinding(f"the client is about to be asked {key!r}"))
+            waiter.set_exception(Unwinding(f"the client is about to be asked {key!r}"))
 
     def unwound(self) -> InputRequiredResult | None:
         """Return the questions, if the handler was unwound for them.
