@@ -14,7 +14,8 @@ from wigwag.bindings.sse import SseDecoder, SseEvent, encode_event
 streams = st.lists(
     st.sampled_from(
         [b"\n", b"\r", b"\r\n", b"data:", b"data: ", b"data", b"id:", b"id: 7", b"event: ping",
-         b":", b"retry: 20", b"retry:x", b"{}", b" ", b"\0", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x85"]
+         b":", b"retry: 20", b"retry:x", b"{}", b" ", b"\0", b"\xef\xbb\xbf", b"\xe2\x80\xa8",
+         b"\x85"]
     )
     | st.binary(max_size=6),
     max_size=40,

@@ -199,16 +199,16 @@ def _http_opener(
 
 async def _open_http(url: str, options: HttpOptions) -> Connection:
     from wigwag.transports.http_client import StreamableHttpConnection  # noqa: PLC0415
-    from wigwag.transports.http_client_engine import HttpPeer, open_engine  # noqa: PLC0415
+    from wigwag.transports.http_client_peer import open_peer  # noqa: PLC0415
 
-    return StreamableHttpConnection(HttpPeer(url, open_engine(options, url), options))
+    return StreamableHttpConnection(open_peer(url, options))
 
 
 async def _open_http_sse(url: str, options: HttpOptions) -> Connection:
-    from wigwag.transports.http_client_engine import HttpPeer, open_engine  # noqa: PLC0415
+    from wigwag.transports.http_client_peer import open_peer  # noqa: PLC0415
     from wigwag.transports.http_client_sse import open_http_sse  # noqa: PLC0415
 
-    return await open_http_sse(HttpPeer(url, open_engine(options, url), options))
+    return await open_http_sse(open_peer(url, options))
 
 
 async def _serve_in_memory(server: Servable) -> Connection:

@@ -43,7 +43,8 @@ from wigwag.schema import (
     V2025_03_26,
 )
 from wigwag.transports.contract import ExchangeReceiver, Received, Receiver
-from wigwag.transports.http_client_engine import HttpPeer, HttpResponse
+from wigwag.transports.http_client_engine import HttpResponse
+from wigwag.transports.http_client_peer import HttpPeer
 from wigwag.transports.http_client_stream import EventStream, is_event_stream
 
 __all__ = ["StreamableHttpConnection"]

@@ -16,12 +16,8 @@ from wigwag.bindings.http_envelope import read_envelope
 from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
 from wigwag.errors import ConnectionClosed, NotMcp
 from wigwag.transports.contract import ExchangeReceiver, Received, Receiver
-from wigwag.transports.http_client_engine import (
-    HttpPeer,
-    HttpResponse,
-    is_same_origin,
-    public_url,
-)
+from wigwag.transports.http_client_engine import HttpResponse, is_same_origin, public_url
+from wigwag.transports.http_client_peer import HttpPeer
 from wigwag.transports.http_client_stream import is_event_stream
 
 __all__ = ["HttpSseConnection", "open_http_sse"]

@@ -14,7 +14,8 @@ from typing import Final
 from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
 from wigwag.errors import ConnectionClosed, TransportError
 from wigwag.transports.contract import Received
-from wigwag.transports.http_client_engine import HttpPeer, HttpResponse
+from wigwag.transports.http_client_engine import HttpResponse
+from wigwag.transports.http_client_peer import HttpPeer
 
 __all__ = ["EventStream", "is_event_stream"]
 
