@@ -182,8 +182,11 @@ class HttpApp:
         """End open streams at once, and requests after a grace; may be called twice."""
         life = self._life
         if life is not None and life.loop is asyncio.get_running_loop():
-            self._life = None
-            await life.aclose()
+            try:
+                await life.aclose()
+            finally:
+                if self._life is life:
+                    self._life = None
 
     def _begin(self) -> _Life:
         self._life = _Life(self)
@@ -191,15 +194,19 @@ class HttpApp:
 
     async def _has_begun(self, life: _Life, send: Send) -> bool:
         try:
-            await life.has_begun()
+            if not life.stop.is_set():
+                await life.has_begun()
         except Exception:
             if self._life is life:
                 self._life = None  # the next request tries again
-            _logger.exception("%s cannot serve: its lifespan failed", self._server.info.name)
+                _logger.exception("%s cannot serve: its lifespan failed", self._server.info.name)
             reason = "Internal error: the server could not start; its log says why"
             await Answer(send).whole(500, encode_error(None, INTERNAL_ERROR, reason))
             return False
-        return True
+        if life.endpoint is None:
+            reason = "Service Unavailable: the server is about to end"
+            await Answer(send).whole(503, encode_error(None, INTERNAL_ERROR, reason))
+        return life.endpoint is not None
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Begin and end as the ASGI server wants."""
@@ -244,7 +251,8 @@ class HttpApp:
             assert life.endpoint is not None
             await life.endpoint.delete(headers, answer)
         else:
-            allowed = b"GET, POST, DELETE" if self._description.legacy else b"POST"
+            has_sessions = self._options.sessions and self._description.legacy
+            allowed = b"GET, POST, DELETE" if has_sessions else b"POST"
             await answer.whole(405, headers=((b"allow", allowed),))
 
     async def _serve_sse(
@@ -322,7 +330,8 @@ class _Life:
 
     def begun(self, endpoint: HttpEndpoint) -> None:
         """The lifespan has been entered."""
-        self.endpoint = endpoint
+        if not self.stop.is_set():
+            self.endpoint = endpoint
         if not self._begun.done():
             self._begun.set_result(None)
 
@@ -335,8 +344,9 @@ class _Life:
         await asyncio.shield(self._begun)
 
     async def aclose(self) -> None:
-        """End it, and wait for that."""
+        """End it, and wait for that; requests that still come are refused."""
         self.stop.set()
+        self.endpoint = None
         await asyncio.wait([self._owner])
         if not self._owner.cancelled():
             self._owner.result()
