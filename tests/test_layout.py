@@ -26,11 +26,13 @@ ELSEWHERE = {
     "runtime/server_connection.py": "interaction: it is what runs the handlers",
     "server/context.py": "interaction: a client and a server through the public API",
     "server/http_process.py": "e2e: real processes and signals",
+    "server/inquiry.py": "interaction: a client and a server through the public API",
     "server/process.py": "e2e: real processes and signals",
     "transports/http_client_httpx2.py": "interaction: test_http_client_requests, with each library",
     "transports/http_client_peer.py": "interaction: test_http_client_requests, with each library",
     "transports/http_client_sse.py": "interaction: test_http_client_sse",
     "transports/http_client_stream.py": "interaction: test_http_client_streams",
+    "server/replay.py": "interaction: the rounds of a call, as a client sees them",
     "transports/memory.py": "contract: the kit that every transport passes",
     "transports/stream.py": "contract: the kit that every transport passes",
 }

@@ -49,6 +49,8 @@ def checked_field(name: str, field: Any) -> dict[str, Any]:
         field.pop("format", None)
     if kind == "integer":
         _include_bounds(field)
+    if kind == "array" and "enum" in field["items"]:
+        field["items"] = {"type": "string", "enum": field["items"]["enum"]}
     allowed = _ALLOWED[kind]
     return {key: value for key, value in field.items() if key in allowed}
 

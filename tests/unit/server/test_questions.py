@@ -1,0 +1,155 @@
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import UNSET, Raw
+
+from wigwag import elicit, elicit_url, list_roots, sample
+from wigwag.schema import (
+    ClientCapabilities,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitationCapability,
+    ElicitResult,
+    ImageContent,
+    ListRootsResult,
+    ModelPreferences,
+    Root,
+    RootsCapability,
+    SamplingCapability,
+    SamplingMessage,
+    TextContent,
+    Tool,
+    ToolChoice,
+)
+from wigwag.server.questions import (
+    AcceptedElicitation,
+    AnswerRefused,
+    AnswerUnfit,
+    CancelledElicitation,
+    DeclinedElicitation,
+    answer_digest,
+    read_by_shape,
+)
+
+SAID = b'{"role":"assistant","model":"m","content":{"type":"text","text":"hi"}}'
+
+
+def raw(value: Any) -> Raw:
+    return Raw(value if isinstance(value, bytes) else msgspec.json.encode(value))
+
+
+def test_a_form_is_read_as_what_the_user_did() -> None:
+    question = elicit("Who?", {"name": str})
+    accepted = question.read(raw({"action": "accept", "content": {"name": "Ada"}}))
+    assert accepted == AcceptedElicitation({"name": "Ada"}, {"name": "Ada"})
+    assert question.read(raw({"action": "decline"})) == DeclinedElicitation()
+    assert question.read(raw({"action": "cancel", "content": {}})) == CancelledElicitation()
+    with pytest.raises(AnswerUnfit, match="`name` is missing"):
+        question.read(raw({"action": "accept"}))
+    with pytest.raises(AnswerUnfit, match="expected string"):
+        question.read(raw({"action": "accept", "content": {"name": 3}}))
+
+
+def test_a_page_has_no_content() -> None:
+    question = elicit_url("Go", "https://example.com")
+    assert question.read(raw({"action": "accept"})) == AcceptedElicitation(None, {})
+    assert question.read(raw({"action": "decline"})) == DeclinedElicitation()
+
+
+def test_models_and_roots_are_read_as_the_protocol_has_them() -> None:
+    answer = sample("hi", max_tokens=1).read(raw(SAID))
+    assert answer == CreateMessageResult(
+        role="assistant", model="m", content=TextContent(text="hi")
+    )
+    assert answer.text == "hi"
+    [root] = list_roots().read(raw({"roots": [{"uri": "file:///a"}]}))
+    assert root == Root(uri="file:///a")
+
+
+@pytest.mark.parametrize(
+    "question", [elicit("?", str), elicit_url("?", "x:y"), sample("?", max_tokens=1), list_roots()]
+)
+@pytest.mark.parametrize("answer", [b"42", b"null", b"[]", b"{}", b'"x"'])
+def test_what_is_no_answer_is_refused(question: Any, answer: bytes) -> None:
+    with pytest.raises(AnswerRefused, match="it is no result of"):
+        question.read(raw(answer))
+
+
+def test_what_a_client_must_have_declared() -> None:
+    form = ClientCapabilities(elicitation=ElicitationCapability())
+    page = ClientCapabilities(elicitation=ElicitationCapability(url={}))
+    assert elicit("?", str).needed == form
+    assert elicit_url("?", "https://x").needed == page
+    assert list_roots().needed == ClientCapabilities(roots=RootsCapability())
+    model = ClientCapabilities(sampling=SamplingCapability())
+    assert sample("?", max_tokens=1).needed == model
+    tools = ClientCapabilities(sampling=SamplingCapability(tools={}))
+    assert sample("?", max_tokens=1, tools=[]).needed == tools
+
+
+def params_of(messages: Any, **options: Any) -> CreateMessageRequestParams:
+    params = sample(messages, max_tokens=5, **options).params
+    assert isinstance(params, CreateMessageRequestParams)
+    return params
+
+
+def test_messages_may_be_text_content_messages_or_a_list_of_these() -> None:
+    image = ImageContent(data="", mime_type="image/png")
+    said = SamplingMessage(role="assistant", content=TextContent(text="b"))
+    asked = [
+        SamplingMessage(role="user", content=TextContent(text="a")),
+        said,
+        SamplingMessage(role="user", content=image),
+    ]
+    assert params_of(["a", said, image]).messages == asked
+    assert params_of("a").messages == asked[:1]
+    assert params_of(said).messages == [said]
+    assert params_of(image).messages == asked[2:]
+
+
+def test_options_of_sampling_are_left_out_unless_given() -> None:
+    plain = msgspec.to_builtins(params_of("a"))
+    assert plain.keys() == {"messages", "maxTokens"}
+    tool = Tool(name="t", input_schema={"type": "object"})
+    full = params_of(
+        "a",
+        system_prompt="s",
+        temperature=0.0,
+        stop_sequences=("x",),
+        model_preferences=["big", "small"],
+        tools=(tool,),
+        tool_choice="none",
+        include_context="thisServer",
+        metadata={"k": 1},
+    )
+    assert (full.system_prompt, full.temperature, full.stop_sequences) == ("s", 0.0, ["x"])
+    assert full.model_preferences is not UNSET
+    assert [hint.name for hint in full.model_preferences.hints or ()] == ["big", "small"]
+    assert (full.tools, full.tool_choice) == ([tool], ToolChoice(mode="none"))
+    assert (full.include_context, full.metadata) == ("thisServer", {"k": 1})
+    preferences = ModelPreferences(cost_priority=1.0)
+    assert params_of("a", model_preferences=preferences).model_preferences is preferences
+
+
+def test_the_digest_tells_questions_apart() -> None:
+    same = [answer_digest(elicit("a", {"x": int})) for _ in range(2)]
+    assert same[0] == same[1]
+    different = [
+        elicit("a", {"x": int}),
+        elicit("b", {"x": int}),
+        elicit("a", {"x": str}),
+        elicit_url("a", "https://x"),
+        sample("a", max_tokens=1),
+        sample("a", max_tokens=2),
+        list_roots(),
+    ]
+    assert len({answer_digest(question) for question in different}) == len(different)
+
+
+def test_an_answer_is_read_by_its_shape() -> None:
+    assert read_by_shape(raw({"action": "decline"})) == ElicitResult(action="decline")
+    assert isinstance(read_by_shape(raw(SAID)), CreateMessageResult)
+    assert read_by_shape(raw({"roots": []})) == ListRootsResult(roots=[])
+    for nothing in (b"42", b"null", b"{}", b'{"action":"x"}'):
+        assert read_by_shape(raw(nothing)) is None
