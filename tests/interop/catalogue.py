@@ -43,9 +43,17 @@ class Peer:
         """The command of its server."""
         return self._program("server")
 
+    def http_server(self, kind: str) -> list[str]:
+        """The command of its server over HTTP, of a kind that `peers/contract.py` names."""
+        return [*self.server, "--http", kind]
+
     def client(self, era: str, server: list[str]) -> list[str]:
         """The command of its client, launching `server` and speaking one era to it."""
         return [*self._program("client"), "--era", era, "--", *server]
+
+    def http_client(self, era: str, url: str) -> list[str]:
+        """The command of its client, speaking one era, or one revision, to a URL."""
+        return self.client(era, [url])
 
     def _program(self, role: str) -> list[str]:
         if self.node:
@@ -71,6 +79,11 @@ def published(package: str, *arguments: str) -> list[str]:
         return [str(INSTALLED / "published" / "bin" / package), *arguments]
     folder = modules_of("published") / "node_modules" / "@modelcontextprotocol" / package
     return ["node", str(folder / "dist" / "index.js"), *arguments]
+
+
+def http_tap(folder: Path, url: str) -> list[str]:
+    """The command of a wiretap for HTTP before a URL, which writes into `folder`."""
+    return [sys.executable, "-I", "-S", str(HERE / "http_tap.py"), str(folder), url]
 
 
 def tapped(folder: Path, command: list[str]) -> list[str]:

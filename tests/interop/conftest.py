@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.interop import tours
 from tests.interop.catalogue import INSTALLED
 from tests.interop.conversation import Oracle
 
-collect_ignore = ["setup.py", "wiretap.py"]
+collect_ignore = ["setup.py", "wiretap.py", "http_tap.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,6 +16,14 @@ def peers_are_installed() -> None:
     """Ends the run with one hint, not a hundred failures, where the peers are missing."""
     if not any(INSTALLED.glob("*/.installed")):
         pytest.exit("The peers are not installed; run `make interop`.", returncode=1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tours_are_made(peers_are_installed: None, request: pytest.FixtureRequest) -> None:
+    """Makes the tours that the chosen tests look at, before any of them does."""
+    chosen = [getattr(item, "callspec", None) for item in request.session.items]
+    runs = [each.params.get("tour") for each in chosen if each is not None]
+    tours.make(dict.fromkeys(run for run in runs if isinstance(run, tours.Run)))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from tests.interop.catalogue import ORACLE
+from tests.wire import Conversation
 
 Sender = Literal["client", "server"]
 Kind = Literal["request", "notification", "result", "error"]
@@ -79,11 +80,50 @@ def read(folder: Path) -> list[list[Record]]:
     conversations = []
     for path in sorted(folder.glob("*.jsonl")):
         follower = Follower()
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         conversations.append(
-            [follower.follow(each["sender"], json.loads(each["line"])) for each in lines]
+            [
+                follower.follow(each["sender"], json.loads(each["line"]))
+                for each in _written(path)
+                if "line" in each
+            ]
         )
     return conversations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """The heads of one request over HTTP and of its answer; names of headers are lower case."""
+
+    method: str
+    target: str
+    request: dict[str, str]
+    status: int
+    response: dict[str, str]
+
+
+def read_exchanges(folder: Path) -> list[Exchange]:
+    """Every answered request in a folder of the wiretap for HTTP, in the order of the answers."""
+    return [
+        Exchange(**each["exchange"])
+        for path in sorted(folder.glob("*.jsonl"))
+        for each in _written(path)
+        if "exchange" in each
+    ]
+
+
+def _written(path: Path) -> list[dict[str, Any]]:
+    written = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    unreadable = [each for each in written if "unreadable" in each]
+    assert not unreadable, unreadable
+    return written
+
+
+def problems_of(sender: Sender, records: list[Record]) -> list[str]:
+    """What our own rules of the wire have against what one side sent in a conversation."""
+    watched = Conversation()
+    for record in records:
+        watched.saw(record.sender, json.dumps(record.message).encode())
+    return [each for each in watched.problems if each.startswith(f"{sender}:")]
 
 
 class Oracle:

@@ -2,12 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 
-from tests.interop import catalogue
 from tests.interop.peers import contract
 from wigwag import Client
 from wigwag.schema import (
@@ -36,15 +34,16 @@ def plain(value: Any) -> Any:
 class Peer(contract.Client):
     """The client, its handlers, and what they saw."""
 
-    def __init__(self, command: list[str], *, env: dict[str, str], mode: str) -> None:
+    def __init__(
+        self, target: list[str] | str, *, env: dict[str, str] | None = None, mode: str
+    ) -> None:
         super().__init__()
-        self.stderr: list[str] = []
         self.client = Client(
-            command,
+            target,
             env=env,
             mode=mode,
             info=Implementation(name="wigwag-peer", version="1.0.0"),
-            on_stderr=self.stderr.append,
+            on_stderr=lambda _line: None,
             on_log=self.on_log,
             on_notification=self.on_notification,
             elicitation=self.elicit,
@@ -191,10 +190,12 @@ class Peer(contract.Client):
             return (await anext(aiter(changes))).method == "notifications/tools/list_changed"
 
 
-async def tour(peer: catalogue.Peer, era: str, tap: Path) -> tuple[contract.Report, list[str]]:
-    """Goes through a peer's server; returns the report, and what the server wrote to stderr."""
+async def tour(
+    target: list[str] | str, era: str, *, env: dict[str, str] | None = None
+) -> contract.Report:
+    """Goes through a server, given as a command or a URL."""
     report = contract.Report()
-    ours = Peer(catalogue.tapped(tap, peer.server), env=peer.environ, mode=era)
+    ours = Peer(target, env=env, mode=era)
     async with asyncio.timeout(contract.TOUR_SECONDS), ours.client:
         await contract.tour(ours, report)
-    return report, ours.stderr
+    return report

@@ -1,10 +1,9 @@
-"""Wigwag's client against servers made with the SDKs of others, in every era they speak.
+"""Wigwag's client against servers made with the SDKs of others, in every era: stdio and HTTP.
 
 One tour for each (`peers/contract.py`, made by `our_client.py`); the tests look at what it brought
 home. Where the peers differ, `TRAITS` says how; nothing of that is in our hands.
 """
 
-import asyncio
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -13,18 +12,12 @@ from typing import Any, Final
 
 import pytest
 
-from tests.interop import catalogue, conversation, our_client
-from tests.interop.conversation import MODERN, Oracle, Record
+from tests.interop import catalogue, conversation, our_client, tours
+from tests.interop.conversation import Oracle, Record, problems_of
+from tests.interop.tours import Tour
 from wigwag import Client
 from wigwag.errors import RemoteProtocolError
 from wigwag.schema import LEGACY_REVISIONS
-
-RUNS: Final = [
-    (peer, mode)
-    for peer in catalogue.SDKS
-    for mode in ("auto", "modern", "legacy")
-    if mode == "auto" or mode in peer.eras
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,52 +77,29 @@ TRAITS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Tour:
-    """What our client saw of one server, and what crossed the pipe meanwhile."""
-
-    peer: catalogue.Peer
-    mode: str
-    report: dict[str, Any]
-    messages: list[Record]
-
-    @property
-    def is_modern(self) -> bool:
-        """Whether the tour was made in the modern era."""
-        return self.mode != "legacy" and "modern" in self.peer.eras
-
-    @property
-    def traits(self) -> Traits:
-        """The peer's own ways."""
-        return TRAITS[self.peer.name]
-
-    def __getitem__(self, step: str) -> Any:
-        return self.report[step]
-
-
-@pytest.fixture(scope="module", params=RUNS, ids=lambda run: f"{run[0].name}-{run[1]}")
-def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tour:
+@pytest.fixture(scope="module", params=tours.SERVER_RUNS, ids=str)
+def tour(request: pytest.FixtureRequest) -> Tour:
     """Our client's tour of one server, made once for all the tests."""
-    peer, mode = request.param
-    tap = tmp_path_factory.mktemp("tap")
-    report, _stderr = asyncio.run(our_client.tour(peer, mode, tap))
-    [messages] = conversation.read(tap)
-    return Tour(peer, mode, report, messages)
+    return tours.of(request.param)
 
 
 def test_the_newest_revision_that_both_speak_is_negotiated(tour: Tour) -> None:
-    assert tour["protocol_version"] == (MODERN if tour.is_modern else "2025-11-25")
+    assert tour["protocol_version"] == tour.run.revision
 
 
 def test_the_client_asks_what_the_server_is_before_anything_else(tour: Tour) -> None:
-    asked = [r.method for r in tour.messages if r.sender == "client"]
-    match tour.mode, tour.is_modern:
+    asked = [r.method for r in tour.sent("client")]
+    hello = ["initialize", "notifications/initialized"]
+    match tour.run.era, tour.is_modern:
         case _, True:
             expected = ["server/discover"]
+        case "auto", False if tour.run.channel == "sse":
+            # Neither is taken at that address.
+            expected = ["server/discover", "initialize", *hello]
         case "auto", False:
-            expected = ["server/discover", "initialize", "notifications/initialized"]
+            expected = ["server/discover", *hello]
         case _:
-            expected = ["initialize", "notifications/initialized"]
+            expected = hello
     assert asked[: len(expected)] == expected
     assert asked[len(expected)] == "tools/list"
 
@@ -161,11 +131,15 @@ def test_results_are_read_with_their_structured_content(tour: Tour) -> None:
 
 
 def test_a_failed_tool_is_a_result(tour: Tour) -> None:
-    assert tour["fail"] == {"text": tour.traits.failure, "structured": None, "is_error": True}
+    assert tour["fail"] == {
+        "text": TRAITS[tour.peer.name].failure,
+        "structured": None,
+        "is_error": True,
+    }
 
 
 def test_an_unknown_tool_is_whatever_the_server_makes_of_it(tour: Tour) -> None:
-    unknown = tour.traits.unknown_tool
+    unknown = TRAITS[tour.peer.name].unknown_tool
     if isinstance(unknown, int):
         assert tour["unknown_tool"]["error"] == "RequestFailed"
         assert tour["unknown_tool"]["code"] == unknown
@@ -185,15 +159,16 @@ def test_progress_arrives_whole_and_in_order(tour: Tour) -> None:
 
 def test_cancelling_the_await_cancels_the_call_in_the_server(tour: Tour) -> None:
     assert tour["cancel"]["text"] == "cancelled"
-    [cancelled] = [
+    cancelled = [
         r
-        for r in tour.messages
-        if r.sender == "client"
-        and r.method == "notifications/cancelled"
-        and not _ends_listen(r, tour)
+        for r in tour.sent("client")
+        if r.method == "notifications/cancelled" and not _ends_listen(r, tour)
     ]
+    if tour.run.channel == "http" and tour.is_modern:
+        assert not cancelled  # it is the end of the stream that says so
+        return
     calls = [r for r in tour.messages if r.params.get("name") == "slow"]
-    assert cancelled.params["requestId"] == calls[-1].message["id"]
+    assert [r.params["requestId"] for r in cancelled] == [calls[-1].message["id"]]
 
 
 def test_calls_in_flight_together_get_their_own_results(tour: Tour) -> None:
@@ -210,7 +185,7 @@ def test_resources_and_templates_are_listed_and_read(tour: Tour) -> None:
 
 def test_a_resource_that_is_not_there_is_an_error(tour: Tour) -> None:
     assert tour["read_missing"]["error"] == "RequestFailed"
-    assert tour["read_missing"]["code"] == tour.traits.unknown_resource
+    assert tour["read_missing"]["code"] == TRAITS[tour.peer.name].unknown_resource
     assert "demo://nonesuch" in tour["read_missing"]["message"]
 
 
@@ -221,14 +196,14 @@ def test_prompts_are_listed_and_rendered(tour: Tour) -> None:
 
 @pytest.mark.parametrize("step", ["unknown_prompt", "prompt_without_argument"])
 def test_a_prompt_that_cannot_be_rendered_is_an_error(tour: Tour, step: str) -> None:
-    traits = tour.traits
+    traits = TRAITS[tour.peer.name]
     code = traits.unknown_prompt_modern if tour.is_modern else traits.unknown_prompt_legacy
     assert tour[step]["error"] == "RequestFailed"
     assert tour[step]["code"] == code
 
 
 def test_arguments_are_completed(tour: Tour) -> None:
-    counted = tour.traits.counts_completions
+    counted = TRAITS[tour.peer.name].counts_completions
     assert tour["complete"] == {
         "values": ["Ada", "Alan"],
         "total": 2 if counted else None,
@@ -262,11 +237,11 @@ def test_a_legacy_server_is_asked_by_request_and_a_modern_one_by_retry(tour: Tou
 
 def test_log_messages_arrive_from_the_level_asked_for(tour: Tour) -> None:
     def wrapped(text: str) -> Any:
-        return {"msg": text, "extra": None} if tour.traits.wraps_logs else text
+        return {"msg": text, "extra": None} if TRAITS[tour.peer.name].wraps_logs else text
 
     info = ["info", wrapped("something happened")]
     warning = ["warning", wrapped("something odd happened")]
-    filtered = tour.is_modern or tour.traits.filters_legacy_logs
+    filtered = tour.is_modern or TRAITS[tour.peer.name].filters_legacy_logs
     assert tour["logs_at_warning"] == ([warning] if filtered else [info, warning])
     assert tour["logs_at_debug"] == [info, warning]
 
@@ -281,7 +256,7 @@ def test_a_ping_is_answered(tour: Tour) -> None:
 def test_an_updated_resource_is_noticed_where_the_server_says_that_it_tells(tour: Tour) -> None:
     if tour["updated"] == {"unsupported": True}:
         pytest.skip("this server has nobody to tell")
-    if not tour.traits.subscribes:
+    if not TRAITS[tour.peer.name].subscribes:
         # Nothing was sent: the server would not have been entitled to answer.
         assert tour["updated"]["error"] == "LocalProtocolError"
         return
@@ -290,7 +265,7 @@ def test_an_updated_resource_is_noticed_where_the_server_says_that_it_tells(tour
 
 
 def test_a_new_tool_is_noticed_where_the_server_says_that_it_tells(tour: Tour) -> None:
-    if tour.is_modern and not tour.traits.listens:
+    if tour.is_modern and not TRAITS[tour.peer.name].listens:
         assert tour["grown"]["error"] == "LocalProtocolError"
         return
     news = True if tour.is_modern else "notifications/tools/list_changed"
@@ -300,9 +275,14 @@ def test_a_new_tool_is_noticed_where_the_server_says_that_it_tells(tour: Tour) -
 def test_every_message_we_sent_is_what_the_official_types_expect(
     tour: Tour, oracle: Oracle
 ) -> None:
-    sent = [record for record in tour.messages if record.sender == "client"]
-    assert len(sent) > 50
+    sent = tour.sent("client")
+    assert len(sent) > 40
     assert oracle.problems(sent) == []
+
+
+def test_every_message_we_sent_keeps_the_rules_of_the_wire(tour: Tour) -> None:
+    for records in tour.conversations:
+        assert problems_of("client", records) == []
 
 
 @pytest.mark.anyio

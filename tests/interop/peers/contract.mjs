@@ -1,7 +1,10 @@
 // The counterpart of contract.py for Node: what a server offers, and the tour that a client makes.
 // INTEROP_MODULES names the folder whose node_modules hold the SDK.
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 
 export const require = createRequire(join(process.env.INTEROP_MODULES, 'anchor.js'));
 
@@ -14,6 +17,7 @@ const STEP_MS = 20_000;
 
 export const text = value => ({ content: [{ type: 'text', text: String(value) }] });
 
+let hasGrown = false;
 const cancellation = {};
 cancellation.seen = new Promise(resolve => (cancellation.note = resolve));
 
@@ -29,7 +33,8 @@ const nap = (ms, signal) =>
 
 // Registers everything but the questions to the client, which differ too much between the two SDKs.
 // `about(extra)` gives `{ signal, meta, notify(notification), log(level, data) }` of the request being served.
-export function offer(server, z, about) {
+// `news` is told of changes besides: over HTTP a server may live for one request only.
+export function offer(server, z, about, news = {}) {
     const tool = (name, shape, run, more = {}) => server.registerTool(name, { inputSchema: z.object(shape), ...more }, run);
     tool('echo', { text: z.string() }, async a => text(a.text));
     tool('add', { a: z.number().int(), b: z.number().int() }, a => text(a.a + a.b));
@@ -61,12 +66,16 @@ export function offer(server, z, about) {
     });
     tool('touch', {}, async () => {
         await server.server.sendResourceUpdated({ uri: 'demo://greeting' });
+        news.touched?.();
         return text('touched');
     });
     tool('grow', {}, async () => {
+        hasGrown = true;
         tool('grown', {}, () => text('grown'));
+        news.grown?.();
         return text('grew');
     });
+    if (hasGrown) tool('grown', {}, () => text('grown'));
 }
 
 // Resources and the prompt. `completable` and `ResourceTemplate` are the SDK's own; `shape` makes of the prompt's
@@ -90,8 +99,36 @@ export function options() {
     const cut = argv.indexOf('--');
     const era = argv.indexOf('--era');
     const [command, ...args] = argv.slice(cut + 1);
-    return { era: era >= 0 && era < cut ? argv[era + 1] : 'auto', command, args, env: process.env };
+    const url = command.startsWith('http://') ? new URL(command) : null;
+    return { era: era >= 0 && era < cut ? argv[era + 1] : 'auto', command, args, env: process.env, url, isSse: !!url?.pathname.endsWith('/sse') };
 }
+
+// How to serve over HTTP, if so.
+export const httpKind = () => (process.argv[2] === '--http' ? process.argv[3] : null);
+
+// Serves with a Node listener at a free port, and says where.
+export function serveHttp(listener, path) {
+    const server = createServer(listener);
+    server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}${path}`));
+}
+
+// A Node listener of a function from Request to Response.
+export const listenerOf = serve => async (req, res) => {
+    const gone = new AbortController();
+    res.on('close', () => gone.abort());
+    const hasBody = !['GET', 'HEAD', 'DELETE'].includes(req.method);
+    const request = new Request(new URL(req.url, `http://${req.headers.host}`), {
+        method: req.method,
+        headers: Object.entries(req.headers),
+        signal: gone.signal,
+        ...(hasBody && { body: Readable.toWeb(req), duplex: 'half' })
+    });
+    const response = await serve(request);
+    res.writeHead(response.status, Object.fromEntries(response.headers));
+    res.flushHeaders();
+    if (!response.body) return res.end();
+    await pipeline(Readable.fromWeb(response.body), res).catch(() => undefined); // the client has gone
+};
 
 // The client's side of every question that a server may ask.
 export const answers = {
@@ -126,7 +163,7 @@ const within = (ms, promise) => {
 export const UNSUPPORTED = Symbol('unsupported');
 
 // Takes every step of the contract with an SDK's client, and prints the report.
-export async function tour({ client, version, inbox, logs, listen }) {
+export async function tour({ client, version, inbox, logs, listen, leave }) {
     const report = {};
     const step = async (name, act) => {
         try {
@@ -246,6 +283,7 @@ export async function tour({ client, version, inbox, logs, listen }) {
             return !!(await client.ping());
         });
     }
+    await leave?.();
     await client.close();
     console.log(JSON.stringify(report));
 }

@@ -13,16 +13,22 @@ A server offers:
 - the resource `demo://greeting` and the template `demo://users/{id}`;
 - the prompt `greet(name)`, with completion of `name`.
 
-A client is called as `client --era auto|modern|legacy -- COMMAND ...`, makes the tour of all that,
-and prints one JSON object: the name of each step, and what came of it. A step that failed has
-`error` (the exception's name), `code` and `message`; one that the SDK has no means for has
-`unsupported`.
+It is called without arguments to serve on stdio, or with `--http KIND`: then it serves over HTTP,
+at a free port of this machine, and prints the URL on one line. `KIND` is `plain`, `json` (answers
+are never streams), `stateless` (there are no sessions) or `sse` (HTTP+SSE of 2024-11-05).
+
+A client is called as `client --era auto|modern|legacy -- COMMAND ...`, or with a URL in place of
+the command, one that ends in `/sse` for HTTP+SSE. A revision in place of the era makes it offer
+that one, where the SDK can be brought to it. It makes the tour of all that, and prints one JSON
+object: the name of each step, and what came of it. A step that failed has `error` (the exception's
+name), `code` and `message`; one that the SDK has no means for has `unsupported`.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import socket
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -47,9 +53,13 @@ def user_of(id: str) -> str:
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--era", choices=["auto", "modern", "legacy"], default="auto")
+    parser.add_argument("--era", default="auto")
     parser.add_argument("command", nargs="+")
-    return parser.parse_args()
+    parsed = parser.parse_args()
+    [target, *_] = parsed.command
+    parsed.url = target if target.startswith("http://") else None
+    parsed.is_sse = parsed.url is not None and parsed.url.endswith("/sse")
+    return parsed
 
 
 def environment() -> dict[str, str]:
@@ -274,6 +284,21 @@ async def _modern_only(client: Client, report: Report) -> None:
     report["logs_at_debug"] = list(client.logs)
     await report.call_step("updated", "touch", updated)
     await report.call_step("grown", "grow", grown)
+
+
+def http_kind() -> str | None:
+    """How to serve over HTTP, if so."""
+    return sys.argv[2] if sys.argv[1:2] == ["--http"] else None
+
+
+def serve_http(app: Any, path: str) -> None:
+    """Serves an ASGI application at a free port, and says where, until the process is ended."""
+    import uvicorn  # noqa: PLC0415 - our own server does not need it
+
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        print(f"http://127.0.0.1:{listener.getsockname()[1]}{path}", flush=True)
+        config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def run(go: Callable[[Report], Awaitable[None]]) -> None:

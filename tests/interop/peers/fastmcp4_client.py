@@ -10,7 +10,7 @@ os.environ.setdefault("FASTMCP_CHECK_FOR_UPDATES", "off")
 import contract
 import mcp_types as types
 from fastmcp import Client
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
 
 MODES = {"auto": "auto", "modern": "2026-07-28", "legacy": "legacy"}
 warnings.simplefilter("ignore")
@@ -121,14 +121,18 @@ class Peer(contract.Client):
 
 async def main(report: contract.Report) -> None:
     options = contract.options()
+    if options.is_sse:
+        transport = SSETransport(options.url)
+    elif options.url:
+        transport = StreamableHttpTransport(options.url)
+    else:
+        [command, *arguments] = options.command
+        transport = StdioTransport(
+            command=command, args=arguments, env=contract.environment(), keep_alive=False
+        )
     peer = Peer()
     peer.client = Client(
-        StdioTransport(
-            command=options.command[0],
-            args=options.command[1:],
-            env=contract.environment(),
-            keep_alive=False,
-        ),
+        transport,
         mode=MODES[options.era],
         client_info=types.Implementation(name="fastmcp4-peer", version="1.0.0"),
         log_handler=peer.on_log,

@@ -151,4 +151,11 @@ async def complete(ref, argument, context=None):
     return [name for name in contract.NAMES if name.startswith(argument.value)]
 
 
-app.run("stdio", show_banner=False)
+match contract.http_kind():
+    case None:
+        app.run("stdio", show_banner=False)
+    case "sse":
+        contract.serve_http(app.http_app(transport="sse"), "/sse")
+    case kind:
+        served = app.http_app(json_response=kind == "json", stateless_http=kind == "stateless")
+        contract.serve_http(served, "/mcp")

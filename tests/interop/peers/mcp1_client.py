@@ -4,7 +4,9 @@ from typing import Any
 
 import contract
 from mcp import ClientSession, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 
 async def on_elicit(_ctx: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
@@ -125,12 +127,20 @@ class Peer(contract.Client):
 
 async def main(report: contract.Report) -> None:
     options = contract.options()
-    parameters = StdioServerParameters(
-        command=options.command[0], args=options.command[1:], env=contract.environment()
-    )
+    if options.era != "legacy":
+        types.LATEST_PROTOCOL_VERSION = options.era
+    if options.is_sse:
+        streams = sse_client(options.url)
+    elif options.url:
+        streams = streamable_http_client(options.url)
+    else:
+        [command, *arguments] = options.command
+        streams = stdio_client(
+            StdioServerParameters(command=command, args=arguments, env=contract.environment())
+        )
     peer = Peer()
     async with (
-        stdio_client(parameters) as (read, write),
+        streams as (read, write, *_),
         ClientSession(
             read,
             write,

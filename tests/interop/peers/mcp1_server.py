@@ -145,4 +145,12 @@ async def unsubscribe(uri: Any) -> None:
 options = lowlevel.create_initialization_options
 lowlevel.create_initialization_options = lambda: options(NotificationOptions(tools_changed=True))
 
-app.run("stdio")
+match contract.http_kind():
+    case None:
+        app.run("stdio")
+    case "sse":
+        contract.serve_http(app.sse_app(), "/sse")
+    case kind:
+        app.settings.json_response = kind == "json"
+        app.settings.stateless_http = kind == "stateless"
+        contract.serve_http(app.streamable_http_app(), "/mcp")

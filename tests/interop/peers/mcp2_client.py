@@ -7,6 +7,7 @@ from typing import Any
 import contract
 import mcp_types as types
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 
 MODES = {"auto": "auto", "modern": "2026-07-28", "legacy": "legacy"}
 warnings.simplefilter("ignore")
@@ -132,11 +133,16 @@ class Peer(contract.Client):
 
 async def main(report: contract.Report) -> None:
     options = contract.options()
+    if options.is_sse:
+        server = sse_client(options.url)
+    elif options.url:
+        server = options.url
+    else:
+        [command, *arguments] = options.command
+        server = StdioServerParameters(command=command, args=arguments, env=contract.environment())
     peer = Peer()
     peer.client = Client(
-        StdioServerParameters(
-            command=options.command[0], args=options.command[1:], env=contract.environment()
-        ),
+        server,
         mode=MODES[options.era],
         client_info=types.Implementation(name="mcp2-peer", version="1.0.0"),
         logging_callback=peer.on_log,

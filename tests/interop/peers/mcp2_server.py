@@ -148,4 +148,13 @@ lowlevel.add_request_handler("logging/setLevel", types.SetLevelRequestParams, ac
 lowlevel.add_request_handler("resources/subscribe", types.SubscribeRequestParams, accept)
 lowlevel.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, accept)
 
-app.run("stdio")
+match contract.http_kind():
+    case None:
+        app.run("stdio")
+    case "sse":
+        contract.serve_http(app.sse_app(), "/sse")
+    case kind:
+        served = app.streamable_http_app(
+            json_response=kind == "json", stateless_http=kind == "stateless"
+        )
+        contract.serve_http(served, "/mcp")

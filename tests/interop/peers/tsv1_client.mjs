@@ -2,10 +2,13 @@
 import { Inbox, answers, options, require, tour } from './contract.mjs';
 
 const { Client } = require('@modelcontextprotocol/sdk/client/index.js');
+const { SSEClientTransport } = require('@modelcontextprotocol/sdk/client/sse.js');
 const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
+const { StreamableHTTPClientTransport } = require('@modelcontextprotocol/sdk/client/streamableHttp.js');
 const types = require('@modelcontextprotocol/sdk/types.js');
 
-const { command, args, env } = options();
+const { era, command, args, env, url, isSse } = options();
+if (era !== 'legacy') types.LATEST_PROTOCOL_VERSION = era;
 const capabilities = { elicitation: {}, sampling: {}, roots: { listChanged: true } };
 const client = new Client({ name: 'tsv1-peer', version: '1.0.0' }, { capabilities });
 client.setRequestHandler(types.ElicitRequestSchema, answers['elicitation/create']);
@@ -18,8 +21,13 @@ client.setNotificationHandler(types.LoggingMessageNotificationSchema, n => void 
 client.setNotificationHandler(types.ResourceUpdatedNotificationSchema, n => inbox.put(n));
 client.setNotificationHandler(types.ToolListChangedNotificationSchema, n => inbox.put(n));
 
-const transport = new StdioClientTransport({ command, args, env });
+const transport = isSse ? new SSEClientTransport(url) : url ? new StreamableHTTPClientTransport(url) : new StdioClientTransport({ command, args, env });
 let negotiated;
-transport.setProtocolVersion = version => (negotiated = version);
+const setProtocolVersion = transport.setProtocolVersion?.bind(transport);
+transport.setProtocolVersion = version => {
+    negotiated = version;
+    setProtocolVersion?.(version);
+};
 await client.connect(transport);
-await tour({ client, inbox, logs, version: { negotiated: () => negotiated, schema: types.CallToolResultSchema } });
+const leave = async () => void (await transport.terminateSession?.());
+await tour({ client, inbox, logs, leave, version: { negotiated: () => negotiated, schema: types.CallToolResultSchema } });

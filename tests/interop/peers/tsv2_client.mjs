@@ -1,10 +1,10 @@
 // The official TypeScript SDK, second line: a client, in either era.
 import { Inbox, MODERN, answers, options, require, tour } from './contract.mjs';
 
-const { Client } = require('@modelcontextprotocol/client');
+const { Client, SSEClientTransport, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
 const { StdioClientTransport } = require('@modelcontextprotocol/client/stdio');
 
-const { era, command, args, env } = options();
+const { era, command, args, env, url, isSse } = options();
 const mode = { auto: 'auto', legacy: 'legacy', modern: { pin: MODERN } }[era];
 const capabilities = { elicitation: { form: {} }, sampling: {}, roots: { listChanged: true } };
 const client = new Client({ name: 'tsv2-peer', version: '1.0.0' }, { capabilities, versionNegotiation: { mode } });
@@ -16,9 +16,11 @@ client.setNotificationHandler('notifications/message', n => void logs.push([n.pa
 for (const method of ['notifications/resources/updated', 'notifications/tools/list_changed'])
     client.setNotificationHandler(method, n => inbox.put(n));
 
-await client.connect(new StdioClientTransport({ command, args, env }));
+const transport = isSse ? new SSEClientTransport(url) : url ? new StreamableHTTPClientTransport(url) : new StdioClientTransport({ command, args, env });
+await client.connect(transport);
 await tour({
     client,
+    leave: async () => void (await transport.terminateSession?.()),
     inbox,
     logs,
     listen: filter => client.listen(filter),

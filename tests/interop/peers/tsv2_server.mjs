@@ -1,7 +1,10 @@
 // The official TypeScript SDK, second line: a server, in both eras.
-import { INFO, INSTRUCTIONS, QUESTION, offer, publish, require, text } from './contract.mjs';
+import { randomUUID } from 'node:crypto';
 
-const { McpServer, ResourceTemplate, completable, inputRequired } = require('@modelcontextprotocol/server');
+import { INFO, INSTRUCTIONS, QUESTION, httpKind, listenerOf, offer, publish, require, serveHttp, text } from './contract.mjs';
+
+const sdk = require('@modelcontextprotocol/server');
+const { McpServer, ResourceTemplate, completable, inputRequired } = sdk;
 const { serveStdio } = require('@modelcontextprotocol/server/stdio');
 const { z } = require('zod');
 
@@ -9,7 +12,7 @@ function build() {
     const capabilities = { logging: {}, resources: { subscribe: true } };
     const server = new McpServer(INFO, { instructions: INSTRUCTIONS, capabilities });
     const about = ctx => ({ signal: ctx.mcpReq.signal, meta: ctx.mcpReq._meta, notify: ctx.mcpReq.notify, log: ctx.mcpReq.log });
-    offer(server, z, about);
+    offer(server, z, about, news);
     publish(server, z, { completable, ResourceTemplate, shape: z.object });
 
     // Each question is returned; toward a legacy client the SDK asks it by itself.
@@ -37,4 +40,37 @@ function build() {
     return server;
 }
 
-serveStdio(build);
+// What streams outside of any server are told: the modern ones over HTTP.
+const news = {};
+
+// Over HTTP a modern server lives for one request, and a legacy one for a session, if there are any.
+function serveBothEras(kind) {
+    const isStateless = kind === 'stateless';
+    const modern = sdk.createMcpHandler(build, {
+        legacy: isStateless ? 'stateless' : 'reject',
+        responseMode: kind === 'json' ? 'json' : 'auto'
+    });
+    news.touched = () => modern.notify.resourceUpdated('demo://greeting');
+    news.grown = () => modern.notify.toolsChanged();
+    const sessions = new Map();
+
+    const serve = async request => {
+        if (isStateless || !(await sdk.isLegacyRequest(request))) return modern.fetch(request);
+        let transport = sessions.get(request.headers.get('mcp-session-id'));
+        if (!transport) {
+            transport = new sdk.WebStandardStreamableHTTPServerTransport({
+                sessionIdGenerator: randomUUID,
+                enableJsonResponse: kind === 'json',
+                onsessioninitialized: id => void sessions.set(id, transport),
+                onsessionclosed: id => void sessions.delete(id)
+            });
+            await build().connect(transport);
+        }
+        return transport.handleRequest(request);
+    };
+    serveHttp(listenerOf(serve), '/mcp');
+}
+
+const kind = httpKind();
+if (kind) serveBothEras(kind);
+else serveStdio(build);

@@ -1,6 +1,7 @@
 """Wigwag: the server of the contract in `contract.py`, for the clients of others."""
 
 import asyncio
+import json
 
 import contract
 import msgspec
@@ -77,7 +78,20 @@ async def grow() -> str:
     return "grown"
 
 
-# Not here yet: the questions to the client, until `Context` has the means.
+@app.tool
+async def ask_name(ctx: Context) -> str:
+    answer = await ctx.elicit("Who are you?", {"name": str})
+    return f"Hello, {answer.data['name']}" if answer.action == "accept" else answer.action
+
+
+@app.tool
+async def ask_model(prompt: str, ctx: Context) -> str:
+    return f"The model said: {(await ctx.sample(prompt, max_tokens=100)).text}"
+
+
+@app.tool
+async def ask_roots(ctx: Context) -> str:
+    return json.dumps([root.uri for root in await ctx.list_roots()])
 
 
 @app.resource("demo://greeting", mime_type="text/plain")
@@ -101,4 +115,10 @@ def names(value: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    app.run()
+    match contract.http_kind():
+        case None:
+            app.run()
+        case kind:
+            app.run(
+                "http", port=0, sse=True, sessions=kind != "stateless", streams=kind == "streams"
+            )
