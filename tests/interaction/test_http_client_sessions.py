@@ -363,12 +363,12 @@ async def test_a_stream_that_ends_again_and_again_is_given_up() -> None:
 
         server.replies["GET"] = end
         async with client_of(server) as client:
-            await server.wait_asked("GET", 6)
+            await server.wait_asked("GET", 9)
             (listening,) = [
                 task for task in asyncio.all_tasks() if "_listen" in repr(task.get_coro())
             ]
             await asyncio.wait_for(listening, PATIENCE)
-            assert len(server.asked("GET")) == 6
+            assert len(server.asked("GET")) == 9
             assert (await client.call_tool("tool")).text == "done"
 
 

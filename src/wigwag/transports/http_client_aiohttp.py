@@ -27,7 +27,7 @@ from wigwag.transports.http_client_engine import HttpOptions, HttpResponse, publ
 if TYPE_CHECKING:
     import aiohttp
 
-_CONNECT_TIMEOUT: Final = 20.0
+_CONNECT_TIMEOUT: Final = 10.0
 
 # Servers in Python and Node close an idle connection after five seconds, and one must not be used
 # again just while it is being closed.

@@ -22,8 +22,10 @@ __all__ = ["EventStream", "is_event_stream"]
 # When the server does not say how long to wait before a stream is resumed, in seconds.
 _DEFAULT_RETRY: Final = 1.0
 _MAX_BACKOFF: Final = 30.0
-# So often in a row a stream is resumed in vain.
-_MAX_TRIES: Final = 5
+# So often in a row a stream is asked for in vain: there is somebody who waits for an answer, and
+# nobody who waits for what a server may say some day.
+_MAX_TRIES_FOR_ANSWER: Final = 3
+_MAX_TRIES_TO_LISTEN: Final = 9
 # A response that was open so long was of use, even if nothing came.
 _USEFUL_SECONDS: Final = 5.0
 # How long a response may go on behind what was waited for before it is cut.
@@ -87,17 +89,17 @@ class EventStream:
 
     async def listen(self) -> None:
         """Ask for the stream, and again whenever it ends, until there is no use in that."""
-        await self._get_again(0.0)
+        await self._get_again(0.0, _MAX_TRIES_TO_LISTEN)
 
     async def resume(self) -> str:
         """Go on from the last event until it is done, and return why it is not done, if so."""
-        return await self._get_again(self._delay(0))
+        return await self._get_again(self._delay(0), _MAX_TRIES_FOR_ANSWER)
 
-    async def _get_again(self, delay: float) -> str:
+    async def _get_again(self, delay: float, max_tries: int) -> str:
         tries = 0
         reason = ""
         while not self._is_done():
-            if tries > _MAX_TRIES:
+            if tries >= max_tries:
                 return reason or "it ends again and again"
             await asyncio.sleep(delay)
             try:
@@ -129,7 +131,7 @@ class EventStream:
     def _delay(self, tries: int) -> float:
         retry = self._decoder.retry
         delay = _DEFAULT_RETRY if retry is None else retry
-        return delay if tries == 0 else max(delay, min(2.0**tries * delay, _MAX_BACKOFF))
+        return max(delay, min(2.0 ** (tries - 1) * delay, _MAX_BACKOFF))
 
 
 async def _finish(response: HttpResponse) -> None:
