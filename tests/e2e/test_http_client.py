@@ -98,3 +98,33 @@ async def test_a_call_whose_server_is_told_to_end_fails_and_does_not_hang(
         with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the server says at its end
             await asyncio.wait_for(call, 15)
         assert not isinstance(call.exception(), TimeoutError)
+
+
+@pytest.mark.parametrize("revision", ERAS)
+async def test_an_event_loop_that_ends_with_an_open_client_ends_without_a_word(
+    port: int, revision: str
+) -> None:
+    program = f"""
+import asyncio
+from wigwag import Client
+
+async def main():
+    client = await Client("http://127.0.0.1:{port}/mcp", mode="{revision}").connect()
+    begun = asyncio.Event()
+    call = asyncio.create_task(client.call_tool("wait", on_progress=lambda _: begun.set()))
+    await begun.wait()
+    return client
+
+client = asyncio.run(main())
+asyncio.run(client.close())
+print(client)
+"""
+    async with serving(port):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-X", "dev", "-c", program),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+    assert b"not connected" in out
+    assert [line for line in err.decode().splitlines() if "took" not in line] == []

@@ -84,6 +84,7 @@ class StreamableHttpConnection:
         self._lost: SessionLost | None = None
         self._modern: str | None = None  # the revision, if it is a modern one
         self._is_closed = False
+        self._keeper: asyncio.Task[None] | None = None
 
     # --- Connection
 
@@ -92,6 +93,7 @@ class StreamableHttpConnection:
         if not isinstance(receiver, ExchangeReceiver):
             raise TypeError("over HTTP each request may fail by itself: use an ExchangeReceiver")
         self._receiver = receiver
+        self._keeper = self._loop.create_task(self._keep())
 
     def send(self, messages: list[bytes]) -> None:
         """Post each of the messages."""
@@ -120,6 +122,8 @@ class StreamableHttpConnection:
             self._cancel_all()
             self._peer.abort()
             self._receiver.connection_lost(None)
+            if self._keeper is not None:
+                self._keeper.cancel()
 
     async def aclose(self) -> None:
         """Send what is left, end all exchanges and the session."""
@@ -136,6 +140,15 @@ class StreamableHttpConnection:
             await self._end_session()
         await self._peer.aclose()
         self._receiver.connection_lost(None)
+        if self._keeper is not None:
+            self._keeper.cancel()
+
+    async def _keep(self) -> None:
+        """Close the connection when the event loop ends first, which cancels this."""
+        try:
+            await self._loop.create_future()
+        finally:
+            await self.aclose()
 
     # --- ExchangeConnection
 

@@ -102,9 +102,9 @@ class AiohttpEngine:
             await self._session.close()
 
     def abort(self) -> None:
-        """Close the connections of the session, unless it is the user's."""
-        if self._is_ours and self._session.connector is not None:
-            self._session.connector.close()
+        """Let go of the session, unless it is the user's: its sockets close by themselves."""
+        if self._is_ours:
+            self._session.detach()
 
     def _translated(self, error: Exception, url: str) -> McpError:
         """Say what has happened, in the terms of this library."""

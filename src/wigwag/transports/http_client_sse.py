@@ -96,12 +96,14 @@ class HttpSseConnection:
         self._queue: list[bytes] = []
         self._sending: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._keeper: asyncio.Task[None] | None = None
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver."""
         if not isinstance(receiver, ExchangeReceiver):
             raise TypeError("over HTTP each request may fail by itself: use an ExchangeReceiver")
         self._receiver = receiver
+        self._keeper = self._loop.create_task(self._keep())
         self._reading = self._loop.create_task(self._read())
 
     def send(self, messages: list[bytes]) -> None:
@@ -124,6 +126,8 @@ class HttpSseConnection:
             self._cancel_all()
             self._peer.abort()
             self._receiver.connection_lost(None)
+            if self._keeper is not None:
+                self._keeper.cancel()
 
     async def aclose(self) -> None:
         """Send what is left, then leave the stream."""
@@ -137,6 +141,15 @@ class HttpSseConnection:
         await self._response.aclose()
         await self._peer.aclose()
         self._receiver.connection_lost(None)
+        if self._keeper is not None:
+            self._keeper.cancel()
+
+    async def _keep(self) -> None:
+        """Close the connection when the event loop ends first, which cancels this."""
+        try:
+            await self._loop.create_future()
+        finally:
+            await self.aclose()
 
     def _cancel_all(self) -> set[asyncio.Task[None]]:
         tasks = {task for task in (self._reading, self._sending) if task is not None}
@@ -164,6 +177,8 @@ class HttpSseConnection:
             await self._response.aclose()
             await self._peer.aclose()
             self._receiver.connection_lost(ConnectionClosed(f"{self._peer.name} {why}"))
+            if self._keeper is not None:
+                self._keeper.cancel()
 
     async def _send_all(self) -> None:
         while self._queue:
