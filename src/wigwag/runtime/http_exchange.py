@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.bindings.sse import encode_event
 from wigwag.errors import LocalProtocolError
-from wigwag.jsonrpc.codes import INVALID_REQUEST, METHOD_NOT_FOUND
+from wigwag.jsonrpc.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
@@ -132,6 +132,7 @@ class HttpExchange(Dispatch):
         self._call: OpenCall | None = None
         self._is_complete = False
         self._has_waited = False
+        self._is_stopping = False
 
     @property
     def http(self) -> HttpRequest:
@@ -303,8 +304,15 @@ class HttpExchange(Dispatch):
             self.drop()
             self._leave()
 
+    def _fail(self, request: RequestReceived, error: BaseException) -> None:
+        if self._is_stopping and isinstance(error, asyncio.CancelledError):
+            self.protocol.send_error(request, INTERNAL_ERROR, "Internal error: the server ends")
+        else:
+            super()._fail(request, error)
+
     async def stop(self, timeout: float) -> None:  # noqa: ASYNC109
         """End it: a subscription at once, a handler when it has had some time to finish."""
+        self._is_stopping = True
         self.protocol.end_subscriptions()
         self._flush()
         tasks = list(self._tasks.values())

@@ -141,4 +141,3 @@ def _announce(app: HttpApp, name: str, listener: socket.socket, scheme: str) -> 
     )
     if app.rules.any_host:
         _logger.warning("%s", app.rules.describe())
-        print(app.rules.describe(), file=sys.stderr, flush=True)  # noqa: T201 - as above
