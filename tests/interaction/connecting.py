@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import uvicorn
 from msgspec import UNSET
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from tests.interaction.bazaar import bazaar
 from wigwag import Client, Server, Timeouts
@@ -20,6 +23,7 @@ from wigwag.schema import (
     LATEST_LEGACY,
     LATEST_MODERN,
     REVISIONS,
+    V2024_11_05,
     CallToolResult,
     TextContent,
 )
@@ -49,10 +53,13 @@ WAYS = [
     *(Way(SOCKETS[0], revision) for revision in (LATEST_LEGACY, LATEST_MODERN)),
     *(Way(transport, LATEST_LEGACY) for transport in SOCKETS[1:]),
     Way("stdio", LATEST_MODERN),
+    Way("http", LATEST_LEGACY),
+    Way("http", LATEST_MODERN),
+    Way("sse", V2024_11_05),
 ]
 ALL_WAYS = [
     Way(transport, revision)
-    for transport in ("memory", *SOCKETS, "stdio")
+    for transport in ("memory", *SOCKETS, "stdio", "http")
     for revision in REVISIONS
 ]
 
@@ -68,6 +75,12 @@ async def connected(way: Way, **options: Any) -> AsyncIterator[Client]:
             yield client
     elif way.transport == "stdio":
         async with Client([sys.executable, str(PROGRAM)], **options) as client:
+            yield client
+    elif way.transport in ("http", "sse"):
+        async with (
+            serving_http(bazaar(), sse=True) as origin,
+            Client(f"{origin}/{'mcp' if way.transport == 'http' else 'sse'}", **options) as client,
+        ):
             yield client
     else:
         async with (
@@ -100,6 +113,35 @@ async def listening(server: Server, transport: str) -> AsyncIterator[str]:
             finally:
                 listener.close()
                 await asyncio.gather(*(connection.aclose() for connection in served))
+
+
+@asynccontextmanager
+async def serving_http(server: Server, **options: Any) -> AsyncIterator[str]:
+    """Serve HTTP on a free port, by the parts of uvicorn that carry bytes; yields the origin."""
+    app = server.http_app(host="127.0.0.1", **options)
+    config = uvicorn.Config(app, http="httptools", ws="none", lifespan="off", log_config=None)
+    config.load()
+    state = ServerState()
+    await app.start()
+    loop = asyncio.get_running_loop()
+    listener = await loop.create_server(
+        lambda: HttpToolsProtocol(config, server_state=state, app_state={}), "127.0.0.1", 0
+    )
+    try:
+        yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    finally:
+        listener.close()
+        await app.aclose()
+        for connection in list(state.connections):
+            connection.shutdown()
+        if state.tasks:
+            await asyncio.wait(state.tasks, timeout=PATIENCE)
+        await listener.wait_closed()
+
+
+def connections_of(server: Server) -> list[ServerConnection]:
+    """Return the connections that a server serves at the moment."""
+    return [listener.__self__ for listener in server._listeners]  # type: ignore[attr-defined]
 
 
 async def text_of(client: Client, tool: str, **arguments: Any) -> str:

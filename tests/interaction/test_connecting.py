@@ -13,6 +13,7 @@ from tests.interaction.connecting import (
     SOCKETS,
     TIMEOUTS,
     Connect,
+    connections_of,
     listening,
     text_of,
 )
@@ -247,7 +248,7 @@ async def test_calls_fail_the_moment_the_server_is_gone(revision: str, transport
         calling = [asyncio.create_task(client.call_tool("hang")) for _ in range(3)]
         async with asyncio.timeout(PATIENCE):
             await began.wait()
-            for connection in list(server._connections):
+            for connection in connections_of(server):
                 await connection.aclose()
             for task in calling:
                 with pytest.raises(ConnectionClosed, match="the peer closed the connection"):

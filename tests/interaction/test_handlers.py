@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.interaction.bazaar import bazaar
-from tests.interaction.connecting import PATIENCE, text_of
+from tests.interaction.connecting import PATIENCE, connections_of, text_of
 from tests.interaction.peers import PeerClient
 from wigwag import Client, Context, RequestFailed, Server, ToolError
 from wigwag.schema import (
@@ -176,7 +176,7 @@ async def test_what_arrives_while_the_server_closes_is_not_served(revision: str)
         peer.send(peer.call("slow_to_leave"))
         async with asyncio.timeout(PATIENCE):
             await began.wait()
-        (served,) = server._connections
+        (served,) = connections_of(server)
         closing = asyncio.create_task(served.aclose())
         await peer.settle()
         peer.send(peer.call("note", {"text": "late"}))
@@ -204,7 +204,7 @@ async def test_a_handler_that_refuses_to_stop_does_not_hold_up_the_close(revisio
         peer.send(peer.call("stubborn"))
         async with asyncio.timeout(PATIENCE):
             await began.wait()
-        (served,) = server._connections
+        (served,) = connections_of(server)
         async with asyncio.timeout(PATIENCE):
             await served.aclose()
         release.set()
