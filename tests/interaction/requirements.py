@@ -190,4 +190,61 @@ tasks/typed | 2025-11-25 | A tool can be called as a task, and followed to its e
 extensions/asked | all | An extension's method can be asked, and its result read as a type.
     test_an_extension_can_be_asked_and_its_result_read
     test_notifications_of_extensions_can_be_sent
+http/era | all | At a URL the modern era is tried first; only what speaks of legacy leads there.
+    test_an_answer_that_no_modern_server_gives_means_legacy
+    test_silence_means_legacy_and_is_waited_for_once
+    test_a_modern_refusal_never_leads_to_a_handshake
+    test_404_with_method_not_found_is_a_modern_server_without_discovery
+    test_some_statuses_say_nothing_about_the_era
+http/era-kept | all | The era of a URL is kept, and found out anew where it proves wrong.
+    test_the_era_is_kept_for_the_next_client
+    test_a_cached_era_that_proves_wrong_is_found_out_anew
+http/legacy-headers | legacy | Revision and session are named from the handshake on, and nothing else.
+    test_every_legacy_revision_is_followed_exactly
+    test_a_legacy_server_gets_none_of_these_headers
+http/session-lost | legacy | A lost session is opened anew; what was refused is asked again, once.
+    test_a_forgotten_session_is_opened_anew_and_the_call_made_again
+    test_many_calls_at_once_open_one_new_session_and_each_is_carried_out_once
+    test_a_session_that_is_lost_again_at_once_is_an_error
+http/session-end | legacy | A session is ended at the close, whatever the server makes of it.
+    test_a_session_is_ended_whatever_the_server_makes_of_it
+    test_a_server_that_does_not_answer_at_the_end_holds_nobody_up
+http/own-stream | legacy | What a server says of its own accord is heard, if it has a stream for it.
+    test_the_stream_of_the_server_is_listened_to_and_resumed
+    test_without_a_stream_of_the_server_all_else_works
+    test_a_silent_stream_of_the_server_holds_nobody_up
+http/events | all | Events are read however they are written and cut.
+    test_events_are_read_however_they_are_written_and_cut
+http/resuming | legacy | A stream that was cut is resumed from its last event, after `retry`.
+    test_a_stream_that_was_cut_is_resumed_from_its_last_event
+    test_a_stream_is_resumed_over_several_cuts
+    test_resuming_in_vain_ends_after_some_tries
+http/cut | all | A stream that is cut for good fails its request, and no other.
+    test_a_stream_that_ends_without_the_answer_fails_the_request
+    test_a_modern_stream_is_never_resumed
+    test_a_connection_that_is_cut_fails_the_request
+http/leaving | modern | A request is cancelled by leaving its stream.
+    test_a_modern_request_is_cancelled_by_leaving_its_stream
+    test_a_modern_request_that_took_too_long_is_given_up_by_leaving_its_stream
+http/modern-headers | modern | Method, name, version and what a tool wants are repeated in headers.
+    test_method_name_and_version_are_repeated
+    test_arguments_are_repeated_as_the_tool_wants
+http/invalid-tools | modern | A tool whose headers break the rules is left out, and named.
+    test_invalid_tools_are_left_out_and_named_once
+http/mismatch | modern | A call refused for its headers is made once more, with a list that is new.
+    test_a_tool_that_was_never_listed_is_listed_when_its_headers_are_missed
+    test_a_disagreement_that_stays_is_an_error_after_one_more_try
+http/errors | all | Each cause has its error, and none comes from a library.
+    test_nobody_listens
+    test_a_host_that_does_not_exist
+    test_a_certificate_that_is_not_trusted
+    test_a_status_with_the_beginning_of_its_body
+    test_a_web_page_is_no_mcp_server
+http/redirects | all | No redirect leads to another origin, or down to http.
+    test_a_redirect_within_the_origin_is_followed
+    test_a_redirect_to_another_origin_is_not_followed
+    test_a_redirect_down_to_http_is_not_followed
+http/sse | legacy | HTTP+SSE is found where nothing newer is.
+    test_it_is_found_where_nothing_newer_is
+    test_messages_to_another_origin_are_not_sent
 """)
