@@ -297,6 +297,8 @@ class Site:
     ) -> None:
         self.app = app
         self.target: App = target or app
+        self.path = app.path or "/"
+        """The path that is asked, if no other is named."""
         self.stores = stores
         self.calls: list[Call] = []
 
@@ -320,8 +322,7 @@ class Site:
         """Send a request."""
         if isinstance(headers, Mapping):
             headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        path = (self.app.path or "/") if path is None else path
-        call = Call(self.target, method, path, headers, body, extra)
+        call = Call(self.target, method, path or self.path, headers, body, extra)
         self.calls.append(call)
         return call
 

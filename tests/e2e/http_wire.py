@@ -173,12 +173,12 @@ def address_of(host: Host) -> tuple[str, int]:
     return match[1].strip("[]"), int(match[2])
 
 
-def begin_session(connection: HttpConnection, revision: str = "2025-11-25") -> dict[str, str]:
+def begin_session(connection: HttpConnection, *, path: str = "/mcp") -> dict[str, str]:
     """Begin a session and return the header that goes with it."""
-    begun = connection.call(hello(revision), {})
+    begun = connection.call(hello(), {}, path=path)
     assert begun.status == 200
     begun.read_body()
     session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
-    done = connection.call(notification("notifications/initialized"), session)
+    done = connection.call(notification("notifications/initialized"), session, path=path)
     assert (done.status, done.read_body()) == (202, b"")
     return session

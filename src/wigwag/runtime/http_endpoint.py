@@ -165,7 +165,7 @@ class HttpEndpoint:
         except BodyTooLarge as error:
             await _refuse(answer, _TOO_LARGE, f"Invalid Request: {error}")
         except ClientGone:
-            pass
+            await answer.nobody()
         else:
             await exchange.respond(receive)
             if exchange.session is not None:

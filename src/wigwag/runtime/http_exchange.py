@@ -165,6 +165,7 @@ class HttpExchange(Dispatch):
         try:
             if await self._call.wait(receive):
                 self._lose_client()
+                await self._answer.nobody()
         except asyncio.CancelledError:  # so a server or a framework may say that it has gone
             self._lose_client()
             raise

@@ -135,7 +135,7 @@ class SseEndpoints:
             except BodyTooLarge as error:
                 await _refuse(answer, 413, str(error))
             except ClientGone:
-                pass
+                await answer.nobody()
             else:
                 await answer.whole(202)
                 connection.deliver(body)

@@ -20,6 +20,8 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = Sequence[tuple[bytes, bytes]]
 
 _JSON = (b"content-type", b"application/json")
+# Nobody sees it but the logs of proxies and frameworks, which know it by this number.
+_CLIENT_CLOSED_REQUEST = 499
 # No proxy may keep the events back, or change them.
 _EVENTS: Headers = (
     (b"content-type", b"text/event-stream"),
@@ -125,6 +127,13 @@ class Answer:
     async def end(self) -> None:
         """End the stream."""
         await self._write({"type": "http.response.body", "body": b""})
+
+    async def nobody(self) -> None:
+        """Answer though the client has gone: some frameworks take it for a crash not to."""
+        if not self.is_begun:
+            self.is_gone = False
+            await self.whole(_CLIENT_CLOSED_REQUEST)
+            self.is_gone = True
 
     async def _write(self, message: Message) -> None:
         if self.is_gone:

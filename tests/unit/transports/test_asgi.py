@@ -144,6 +144,19 @@ async def test_writing_to_a_client_that_has_gone_does_nothing(error: OSError) ->
         assert len(sent.messages) == 1
 
 
+async def test_an_answer_to_nobody_is_one_all_the_same() -> None:
+    sent = Sent()
+    answer = Answer(sent)
+    answer.is_gone = True
+    await answer.nobody()
+    await answer.whole(200, b"{}")
+    assert [message.get("status") for message in sent.messages] == [499, None]
+    begun = Answer(sent)
+    await begun.begin_events()
+    await begun.nobody()
+    assert len(sent.messages) == 3
+
+
 # --- requests
 
 
