@@ -60,8 +60,6 @@ async def test_a_client_that_is_not_connected_says_so(use: Callable[[Client], An
 @pytest.mark.parametrize(
     ("target", "error_type", "why"),
     [
-        ("http://localhost/mcp", ValueError, "has no HTTP transport yet"),
-        ("https://example.com/mcp", ValueError, "has no HTTP transport yet"),
         ("python server", ValueError, r"a command is a list, for example \['python', 'server'\]"),
         ("tcp://localhost", ValueError, "write tcp://host:port"),
         ("tcp://:80", ValueError, "write tcp://host:port"),

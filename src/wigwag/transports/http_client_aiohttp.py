@@ -5,6 +5,7 @@ Bodies are read in the pieces in which they arrive, never by lines: those have a
 
 from __future__ import annotations
 
+import io
 import os
 import ssl
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +33,9 @@ _CONNECT_TIMEOUT: Final = 10.0
 # Servers in Python and Node close an idle connection after five seconds, and one must not be used
 # again just while it is being closed.
 _KEEP_ALIVE: Final = 4.0
+
+# aiohttp does not like to be given more than this as bytes.
+_LARGE_BODY: Final = 1024 * 1024
 
 
 class AiohttpEngine:
@@ -73,6 +77,7 @@ class AiohttpEngine:
             if options.ssl is not None:
                 self._more["ssl"] = _context(options.ssl)
         # How long to wait for answers is not for this layer to decide.
+        self._more["raise_for_status"] = False  # as the user's session may want it
         self._more["timeout"] = aiohttp.ClientTimeout(
             total=None, sock_connect=_CONNECT_TIMEOUT, sock_read=None
         )
@@ -88,9 +93,12 @@ class AiohttpEngine:
             RemoteProtocolError: What answers does not speak HTTP.
             LocalProtocolError: A header cannot be sent.
         """
+        data: bytes | io.BytesIO | None = body
+        if body is not None and len(body) > _LARGE_BODY:
+            data = io.BytesIO(body)
         try:
             response = await self._session.request(
-                method, url, headers=headers, data=body, allow_redirects=False, **self._more
+                method, url, headers=headers, data=data, allow_redirects=False, **self._more
             )
         except self._errors as error:
             raise self._translated(error, public_url(url)) from error
