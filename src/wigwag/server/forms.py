@@ -136,7 +136,8 @@ def _form_of_object(kind: Any) -> Form:
     required = list(schema.get("required", ()))
     fields: dict[str, Any] = {}
     nullable: list[str] = []
-    for name, described in schema.get("properties", {}).items():
+    properties: dict[str, dict[str, Any]] = schema.get("properties", {})
+    for name, described in properties.items():
         described = {key: value for key, value in described.items() if key != "title"}
         if name in titles:
             described["title"] = titles[name]

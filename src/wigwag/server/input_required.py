@@ -6,14 +6,10 @@ Spec: basic/utilities/mrtr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wigwag.server.questions import Question
-
-ANSWER_TIMEOUT: Final = 600.0
-"""Seconds that a legacy client has to answer a question, unless the question says otherwise."""
-
 
 class InputRequired:
     """Returned by a handler that cannot finish before the client has answered something.

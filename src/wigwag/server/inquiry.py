@@ -23,7 +23,8 @@ from wigwag.schema import (
     RootsCapability,
     SamplingCapability,
 )
-from wigwag.server.input_required import ANSWER_TIMEOUT, InputRequired, Unwinding
+from wigwag.server.defaults import ANSWER_TIMEOUT
+from wigwag.server.input_required import InputRequired, Unwinding
 
 if TYPE_CHECKING:
     from wigwag.schema import CreateMessageResult, ModelPreferences, Root, Tool, ToolChoice

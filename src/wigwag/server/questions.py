@@ -36,8 +36,8 @@ from wigwag.schema import (
     ToolChoice,
     decode_result,
 )
+from wigwag.server.defaults import ANSWER_TIMEOUT
 from wigwag.server.forms import Form, FormRefused, form_of
-from wigwag.server.input_required import ANSWER_TIMEOUT
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

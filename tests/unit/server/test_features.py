@@ -21,6 +21,7 @@ from wigwag.schema import (
     CallToolRequestParams,
     CallToolResult,
     ClientCapabilities,
+    GetPromptResult,
     Prompt,
     PromptArgument,
     ReadResourceResult,
@@ -37,6 +38,7 @@ from wigwag.server.features import (
     ToolFeature,
     prompt_arguments,
 )
+from wigwag.server.memory import Keeper
 from wigwag.server.results import ToolOutput
 from wigwag.server.signature import Parameters
 
@@ -52,6 +54,10 @@ class House(Services):
 
     def __init__(self) -> None:
         self.lifespan_value = "lifespan"
+
+    @property
+    def keeper(self) -> Keeper:
+        raise AssertionError("nobody asks here")
 
     async def read_resource(self, uri: str, context: Context) -> ReadResourceResult:
         raise AssertionError("nobody reads here")
@@ -76,7 +82,7 @@ def request(arguments: Raw | Any = UNSET) -> RequestReceived:
 
 def function_of(
     function: Callable[..., Any], *, threads: bool = True, timeout: float | None = None
-) -> Function:
+) -> Function[Parameters]:
     parameters = Parameters(function, Context)
     return Function(parameters, WorkerThreads() if threads else None, timeout)
 
@@ -412,6 +418,7 @@ async def test_a_prompt_is_made_of_its_arguments_as_text() -> None:
     feature = PromptFeature(Prompt(name="review", description="About."), function_of(review))
     async with asyncio.timeout(5):
         result = await feature.get({"count": "3"}, no_context)
+    assert isinstance(result, GetPromptResult)
     (message,) = result.messages
     assert message.content == TextContent(text="3 short")
     assert result.description == "About."
@@ -444,6 +451,7 @@ async def test_a_prompt_gets_a_context_if_it_wants_one() -> None:
 
     feature = PromptFeature(Prompt(name="look"), function_of(look))
     result = await feature.get({}, lambda: Context(House(), NO_CONNECTION, request()))
+    assert isinstance(result, GetPromptResult)
     assert result.messages[0].content == TextContent(text="7")
     assert result.description is UNSET
 
