@@ -199,7 +199,7 @@ http/era | all | At a URL the modern era is tried first; only what speaks of leg
 http/era-kept | all | The era of a URL is kept, and found out anew where it proves wrong.
     test_the_era_is_kept_for_the_next_client
     test_a_cached_era_that_proves_wrong_is_found_out_anew
-http/legacy-headers | legacy | Revision and session are named from the handshake on, and nothing else.
+http/legacy-headers | legacy | From the handshake on, headers name revision and session alone.
     test_every_legacy_revision_is_followed_exactly
     test_a_legacy_server_gets_none_of_these_headers
 http/session-lost | legacy | A lost session is opened anew; what was refused is asked again, once.

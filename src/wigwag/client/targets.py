@@ -184,8 +184,8 @@ def _http_opener(
         has_host = False
     if not has_host:
         raise ValueError(f"{url!r} is no URL: write https://host/path, with a port if need be")
-    if http_client is not None:
-        library_of(http_client)
+    if http_client is not None and library_of(http_client) != "aiohttp" and ssl is not None:
+        raise ValueError("`ssl` is for aiohttp: give it to your own client as `verify` instead")
     options = HttpOptions(
         headers=headers, ssl=ssl, http_client=http_client, max_message_bytes=max_message_bytes
     )

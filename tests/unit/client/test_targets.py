@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from wigwag.client.targets import Opener, Servable, opener_for
@@ -156,7 +157,13 @@ def test_a_url_without_host_or_with_a_broken_port_is_told_to_be_none(url: str) -
 @pytest.mark.parametrize("name", ["headers", "ssl", "http_client"])
 def test_what_is_for_urls_cannot_be_given_for_anything_else(name: str) -> None:
     with pytest.raises(ValueError, match=f"`{name}` is for URLs"):
-        opener_for(["kitebase"], **{name: "x"})
+        opener_for(["kitebase"], **{name: "x"})  # type: ignore[arg-type]  # for one of them it fits
+
+
+async def test_whom_a_client_of_httpx2_trusts_is_for_it_to_know() -> None:
+    async with httpx2.AsyncClient() as client:
+        with pytest.raises(ValueError, match="give it to your own client as `verify`"):
+            opener_for("https://localhost/mcp", http_client=client, ssl="authority.pem")
 
 
 def test_another_http_library_is_told_which_ones_are_known() -> None:
