@@ -1,4 +1,4 @@
-"""A small server that asks, to be run as a program over stdio."""
+"""A small server that asks; run as a program it serves over stdio."""
 
 from typing import Any, Literal
 
@@ -20,6 +20,11 @@ def plain(ctx: Context) -> str:
     model: Any = ctx.sample("hello", max_tokens=10)
     roots: Any = ctx.list_roots()
     return f"{model.text} {roots[0].uri}"
+
+
+@quiz.tool
+async def abilities(ctx: Context) -> str:
+    return str([ctx.can_elicit, ctx.can_elicit_url, ctx.can_sample, ctx.can_list_roots])
 
 
 if __name__ == "__main__":

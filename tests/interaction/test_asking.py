@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.interaction.connecting import TIMEOUTS, error_of, text_of
+from tests.interaction.connecting import TIMEOUTS, error_of, serving_http, text_of
+from tests.interaction.quiz import quiz
 from wigwag import (
     AcceptedElicitation,
     CancelledElicitation,
@@ -721,7 +722,7 @@ async def test_a_form_that_no_client_could_show_is_refused_by_name(
         assert await text_of(client, "wrong") == "told"
 
 
-# --- over stdio, in another process
+# --- over what carries messages elsewhere
 
 
 @pytest.mark.parametrize("revision", [LATEST_LEGACY, LATEST_MODERN])
@@ -730,3 +731,32 @@ async def test_questions_cross_the_pipe(revision: str) -> None:
     async with Client([sys.executable, str(PROGRAM)], **options) as client:
         assert await text_of(client, "interview") == "name: Ada, color: blue"
         assert await text_of(client, "plain") == "HELLO file:///srv"
+
+
+@pytest.mark.parametrize("revision", [*WITH_FORMS, "sse"])
+async def test_questions_cross_http(revision: str) -> None:
+    path, mode = ("sse", "legacy") if revision == "sse" else ("mcp", revision)
+    options: Any = {"mode": mode, "timeouts": TIMEOUTS, **ABLE}
+    async with serving_http(quiz, sse=True) as origin, Client(f"{origin}/{path}", **options) as c:
+        calls = [text_of(c, "plain"), *(text_of(c, "interview") for _ in range(5))]
+        plain, *others = await asyncio.gather(*calls)
+        assert plain == "HELLO file:///srv"
+        assert others == ["name: Ada, color: blue"] * 5
+
+
+@pytest.mark.parametrize("revision", [LATEST_LEGACY, LATEST_MODERN])
+async def test_without_sessions_only_modern_clients_are_asked(revision: str) -> None:
+    options: Any = {"mode": revision, "timeouts": TIMEOUTS, **ABLE}
+    async with (
+        asyncio.timeout(5),
+        serving_http(quiz, sessions=False) as origin,
+        Client(f"{origin}/mcp", **options) as client,
+    ):
+        if revision == LATEST_MODERN:
+            assert await text_of(client, "interview") == "name: Ada, color: blue"
+            return
+        assert await error_of(client, "interview") == (
+            "the client cannot be asked: elicitation/create of 2025-11-25 needs a session, "
+            "and this server keeps none"
+        )
+        assert await text_of(client, "abilities") == "[False, False, False, False]"
