@@ -61,8 +61,8 @@ async def test_a_client_that_is_not_connected_says_so(use: Callable[[Client], An
     ("target", "error_type", "why"),
     [
         ("python server", ValueError, r"a command is a list, for example \['python', 'server'\]"),
-        ("tcp://localhost", ValueError, "write tcp://host:port"),
-        ("tcp://:80", ValueError, "write tcp://host:port"),
+        ("tcp://localhost", ValueError, "write a URL, tcp://host:port"),
+        ("tcp://:80", ValueError, "write a URL, tcp://host:port"),
         ("unix:", ValueError, "is no address"),
         ("", ValueError, "is no address"),
         ("no/such/file.py", ValueError, "there is no file"),
