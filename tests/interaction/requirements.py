@@ -247,4 +247,40 @@ http/redirects | all | No redirect leads to another origin, or down to http.
 http/sse | legacy | HTTP+SSE is found where nothing newer is.
     test_it_is_found_where_nothing_newer_is
     test_messages_to_another_origin_are_not_sent
+asking/bodies | all | One body asks in every revision, over whatever carries messages.
+    test_a_form_is_filled_in_and_comes_back_as_the_type_asked_for
+    test_the_model_is_asked
+    test_the_roots_are_listed
+    test_prompts_and_resources_ask_as_well
+    test_plain_functions_wait_for_the_answer
+    test_questions_cross_the_pipe
+    test_questions_cross_http
+asking/together | all | Questions that are asked together, gathered or grouped make one round.
+    test_several_questions_are_put_at_the_same_time
+    test_questions_may_be_gathered_or_asked_in_a_task_group
+asking/once | all | What `once` runs is run once in a call, whatever comes after it.
+    test_what_once_runs_is_run_once
+    test_a_handler_is_not_unwound_while_once_is_at_work
+asking/by-hand | all | A handler may return its questions, and is run again with the answers.
+    test_a_handler_may_ask_by_hand
+    test_by_hand_and_in_the_middle_go_together
+asking/undeclared | all | A client is asked only what it declared; else the caller is told at once.
+    test_a_client_that_did_not_declare_it_is_not_asked_and_the_caller_told_at_once
+    test_without_sessions_only_modern_clients_are_asked
+asking/unfit | all | Answers that do not fit are asked again, and never taken.
+    test_what_is_no_answer_is_asked_again
+    test_a_form_that_does_not_fit_is_asked_once_more
+asking/state | modern | A state is good for one request, for a time, and for nobody who changed it.
+    test_a_state_that_was_changed_is_an_error
+    test_a_state_is_good_for_the_same_request_only
+    test_a_state_expires
+    test_servers_with_the_same_key_stand_in_for_each_other
+asking/unwinding | modern | A question is asked whatever its handler makes of being unwound.
+    test_handlers_may_guard_what_they_do
+    test_a_handler_that_swallows_the_unwinding_asks_all_the_same
+    test_a_handler_that_asks_something_else_when_run_again_fails_and_says_why
+asking/taken-back | legacy | A question ends with its call, and neither side waits for the other.
+    test_the_client_is_asked_while_its_call_is_under_way
+    test_a_cancelled_call_takes_its_question_back
+    test_a_client_that_never_answers_is_given_up_and_told
 """)
