@@ -2,12 +2,16 @@
 
 import argparse
 import asyncio
+import gc
+import os
+import resource
 import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from wigwag import Context, Limits, Server
+from wigwag.runtime.http_endpoint import HttpEndpoint
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--host", default="127.0.0.1")
@@ -74,7 +78,35 @@ def make_server(*, keep_alive: float = 15.0, fails_to_start: bool = False) -> Se
         await asyncio.sleep(60)
         return "flooded"
 
+    add_insight(server)
     return server
+
+
+def add_insight(server: Server) -> None:
+    """Add tools for those who watch the server."""
+
+    @server.tool
+    async def stats() -> dict[str, int]:
+        """Count what the server holds."""
+        gc.collect()
+        (endpoint,) = (each for each in gc.get_objects() if isinstance(each, HttpEndpoint))
+        with open("/proc/self/statm") as numbers:  # noqa: ASYNC230 - it is no file
+            pages = int(numbers.read().split()[1])
+        return {
+            "sessions": endpoint.sessions,
+            "calls": endpoint.calls,
+            "streams": len(endpoint._standalone),
+            "kept": len(endpoint._stores.events._sessions),  # type: ignore[attr-defined]
+            "tasks": len(asyncio.all_tasks()),
+            "descriptors": len(os.listdir("/proc/self/fd")),
+            "bytes": pages * resource.getpagesize(),
+        }
+
+    @server.tool
+    async def change() -> str:
+        """Tell whoever listens that the tools have changed."""
+        server.tools_changed()
+        return "told"
 
 
 if __name__ == "__main__":
