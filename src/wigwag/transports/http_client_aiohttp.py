@@ -5,6 +5,7 @@ Bodies are read in the pieces in which they arrive, never by lines: those have a
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import ssl
@@ -59,6 +60,8 @@ class AiohttpEngine:
         self._errors = (aiohttp.ClientError, OSError, ValueError, RuntimeError)
         self._causes = _causes_of(aiohttp)
         self._read_errors = (aiohttp.ClientError, OSError)
+        self._loop = asyncio.get_running_loop()
+        self._closing: asyncio.Task[None] | None = None
         self._is_ours = options.http_client is None
         self._more: dict[str, Any] = {}
         # What the user's own session does about proxies and certificates is theirs to decide.
@@ -110,9 +113,13 @@ class AiohttpEngine:
             await self._session.close()
 
     def abort(self) -> None:
-        """Let go of the session, unless it is the user's: its sockets close by themselves."""
-        if self._is_ours:
-            self._session.detach()
+        """Close the session without waiting for it, unless it is the user's."""
+        if not self._is_ours:
+            return
+        if self._loop.is_closed():
+            self._session.detach()  # nothing of it runs any more
+        else:
+            self._closing = self._loop.create_task(self._session.close())
 
     def _translated(self, error: Exception, url: str) -> McpError:
         """Say what has happened, in the terms of this library."""
