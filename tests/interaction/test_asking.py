@@ -2,12 +2,13 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio
 import pytest
 
 from tests.interaction.connecting import TIMEOUTS, error_of, serving_http, text_of
@@ -306,7 +307,7 @@ async def test_several_questions_are_put_at_the_same_time(server: Server, revisi
 
 
 @forms
-@pytest.mark.parametrize("how", ["gather", "group"])
+@pytest.mark.parametrize("how", ["gather", "group", "anyio"])
 async def test_questions_may_be_gathered_or_asked_in_a_task_group(
     server: Server, revision: str, how: str
 ) -> None:
@@ -317,6 +318,17 @@ async def test_questions_may_be_gathered_or_asked_in_a_task_group(
             second, third = await asyncio.gather(
                 ctx.elicit(f"{first.data}, second", str), ctx.sample("third")
             )
+        elif how == "anyio":
+            found: dict[str, Any] = {}
+
+            async def find(name: str, asking: Awaitable[Any]) -> None:
+                with anyio.fail_after(5):
+                    found[name] = await asking
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(find, "2", ctx.elicit(f"{first.data}, second", str))
+                tasks.start_soon(find, "3", ctx.sample("third"))
+            second, third = found["2"], found["3"]
         else:
             async with asyncio.TaskGroup() as group:
                 asking = group.create_task(_asking(ctx, f"{first.data}, second"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -210,7 +211,10 @@ async def test_a_cancelled_call_takes_its_question_back(server: Server, kind: st
         assert (await client.ask(client.request("ping")))["result"] == {}
 
 
-async def test_when_the_client_goes_whoever_waits_for_its_answer_goes_on(server: Server) -> None:
+async def test_when_the_client_goes_whoever_waits_for_its_answer_goes_on_and_nothing_failed(
+    server: Server, log_text: Callable[[], str]
+) -> None:
+    asked = threading.Semaphore(0)
     ended = threading.Event()
 
     @server.tool
@@ -220,10 +224,20 @@ async def test_when_the_client_goes_whoever_waits_for_its_answer_goes_on(server:
         finally:
             ended.set()
 
+    @server.tool
+    async def wait_too(ctx: Context) -> str:
+        try:
+            return str(await asyncio.gather(ctx.elicit("Well?", str), ctx.list_roots()))
+        finally:
+            asked.release()
+
     async with asker(server) as client:
-        client.send(client.call("wait"))
-        await client.next("elicitation/create")
+        client.send(client.call("wait"), client.call("wait_too"))
+        for _ in range(3):
+            await client.next()
     assert await asyncio.to_thread(ended.wait, PATIENCE)
+    assert asked.acquire(blocking=False)
+    assert log_text() == ""
 
 
 async def test_a_plain_function_whose_call_is_over_asks_nobody(server: Server) -> None:

@@ -147,6 +147,7 @@ class Replay(Asking):
         self._has_unwound = bool(self._pending)
         for key, (_, waiter) in self._pending.items():
             waiter.set_exception(Unwinding(f"the client is about to be asked {key!r}"))
+            waiter.exception()  # seen, even if whoever asked is cancelled this very moment
 
     def unwound(self) -> InputRequiredResult | None:
         """Return the questions, if the handler was unwound for them.

@@ -6,6 +6,7 @@ Spec: server
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -174,9 +175,10 @@ class Server:
             name = Implementation(name=name, version=version, title=title or UNSET)
         self.info = name
         self.limits = limits or Limits()
-        self._state_keys = tuple(state_keys)
+        # Made here, as handlers in threads must not each make one.
+        self._state_keys = tuple(state_keys) or (os.urandom(32),)
         self._keeper: Keeper | None = None
-        if self._state_keys:
+        if state_keys:
             self.keeper  # noqa: B018 - a key that is no good is to be noticed here
         self.lifespan_value: Any = None
         self._lifespan = lifespan
