@@ -74,6 +74,9 @@ async def failure_of(url: str, **options: Any) -> McpError:
     with pytest.raises(McpError) as caught:
         await client_of(url, **options).connect()
     assert asyncio.get_running_loop().time() - begun < 1.0
+    cause = caught.value.__cause__
+    assert cause is None or type(cause).__module__ in ("builtins", "socket", "ssl")
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
     return caught.value
 
 

@@ -104,7 +104,8 @@ class AiohttpEngine:
                 method, url, headers=headers, data=data, allow_redirects=False, **self._more
             )
         except self._errors as error:
-            raise self._translated(error, public_url(url)) from error
+            cause: OSError | None = getattr(error, "os_error", None)
+            raise self._translated(error, public_url(url)) from cause
         return _AiohttpResponse(response, self._read_errors, url)
 
     async def aclose(self) -> None:
@@ -213,9 +214,9 @@ class _AiohttpResponse:
         """
         try:
             return await self._response.content.readany()
-        except self._errors as error:
+        except self._errors:
             why = f"the answer of {public_url(self._url)} was cut off before its end"
-            raise ConnectionClosed(why) from error
+            raise ConnectionClosed(why) from None
 
     async def aclose(self) -> None:
         """Leave what has not been read."""

@@ -57,7 +57,7 @@ class Httpx2Engine:
             )
             response = await self._client.send(request, stream=True, follow_redirects=False)
         except (self._httpx2.HTTPError, self._httpx2.InvalidURL, ValueError, RuntimeError) as error:
-            raise self._translated(error, public_url(url)) from error
+            raise self._translated(error, public_url(url)) from None
         return _Httpx2Response(response, self._httpx2.HTTPError, url)
 
     async def aclose(self) -> None:
@@ -143,9 +143,9 @@ class _Httpx2Response:
             async for piece in self._pieces:
                 if piece:
                     return piece
-        except (self._error, OSError) as error:
+        except (self._error, OSError):
             why = f"the answer of {public_url(self._url)} was cut off before its end"
-            raise ConnectionClosed(why) from error
+            raise ConnectionClosed(why) from None
         return b""
 
     async def aclose(self) -> None:
