@@ -364,7 +364,7 @@ def _beside(path: str) -> str:
 
 
 async def _forbid(answer: Answer, refusal: HostRefusal) -> None:
-    _logger.warning("refused a request: %s", refusal.reason)
+    _logger.warning("%s", refusal.reason)
     reason = f"Forbidden: {refusal.header} is not allowed; the server's log says more"
     await answer.whole(403, encode_error(None, INVALID_REQUEST, reason))
 
