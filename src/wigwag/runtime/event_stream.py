@@ -87,6 +87,25 @@ class EventStream:
         on_end: Called when the stream has ended, and all of it has been written or kept.
     """
 
+    __slots__ = (
+        "_answer",
+        "_attaching",
+        "_farewell",
+        "_is_held",
+        "_is_primed",
+        "_is_sending",
+        "_loop",
+        "_missed",
+        "_on_detached",
+        "_on_end",
+        "_pending",
+        "_pending_bytes",
+        "_writer",
+        "has_ended",
+        "log",
+        "was_quiet",
+    )
+
     def __init__(
         self,
         answer: Answer,

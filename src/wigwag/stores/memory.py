@@ -13,6 +13,8 @@ DEFAULT_MAX_SESSIONS: Final = 10_000
 # For each session. A client that comes back after more than that begins anew.
 DEFAULT_MAX_EVENTS: Final = 256
 DEFAULT_MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
+# For all sessions together; those that had no event for the longest time lose theirs first.
+DEFAULT_MAX_TOTAL_BYTES: Final = 256 * 1024 * 1024
 
 
 def memory_stores(
@@ -20,6 +22,7 @@ def memory_stores(
     max_sessions: int = DEFAULT_MAX_SESSIONS,
     max_events: int = DEFAULT_MAX_EVENTS,
     max_event_bytes: int = DEFAULT_MAX_EVENT_BYTES,
+    max_total_event_bytes: int = DEFAULT_MAX_TOTAL_BYTES,
 ) -> Stores:
     """Return stores for a server that is one process.
 
@@ -27,10 +30,10 @@ def memory_stores(
         max_sessions: How many sessions are kept.
         max_events: How many events of a session are kept for clients that come back.
         max_event_bytes: And how many bytes they have together; the latest one may have more.
+        max_total_event_bytes: How many bytes the events of all sessions have.
     """
-    return Stores(
-        MemorySessions(max_sessions), MemoryEvents(max_events, max_event_bytes), MemoryBus()
-    )
+    events = MemoryEvents(max_events, max_event_bytes, max_total_event_bytes)
+    return Stores(MemorySessions(max_sessions), events, MemoryBus())
 
 
 class MemorySessions:
@@ -112,24 +115,45 @@ class MemoryEvents:
         self,
         max_events: int = DEFAULT_MAX_EVENTS,
         max_bytes: int = DEFAULT_MAX_EVENT_BYTES,
+        max_total_bytes: int = DEFAULT_MAX_TOTAL_BYTES,
     ) -> None:
         self._max_events = max_events
         self._max_bytes = max_bytes
+        self._max_total_bytes = max_total_bytes
+        self._total_bytes = 0
         self._sessions: dict[str, _SessionEvents] = {}
+        # Those with events, the one whose latest event is the oldest first.
+        self._order: OrderedDict[str, _SessionEvents] = OrderedDict()
 
     async def append(self, session_id: str, stream: str, message: bytes) -> str:
         """Keep an event, and return its id."""
         kept = self._sessions.get(session_id)
         if kept is None:
             kept = self._sessions[session_id] = _SessionEvents()
+        self._order[session_id] = kept
+        self._order.move_to_end(session_id)
         kept.last_number += 1
         kept.events.append((kept.last_number, stream, message))
         kept.bytes += len(message)
+        self._total_bytes += len(message)
         while len(kept.events) > self._max_events or (
             kept.bytes > self._max_bytes and len(kept.events) > 1
         ):
-            kept.bytes -= len(kept.events.popleft()[2])
+            self._drop_first(kept)
+        while self._total_bytes > self._max_total_bytes and len(self._order) > 1:
+            oldest = next(iter(self._order))
+            self._drop_all(self._order.pop(oldest))
         return f"{kept.last_number}-{stream}"
+
+    def _drop_first(self, kept: _SessionEvents) -> None:
+        size = len(kept.events.popleft()[2])
+        kept.bytes -= size
+        self._total_bytes -= size
+
+    def _drop_all(self, kept: _SessionEvents) -> None:
+        self._total_bytes -= kept.bytes
+        kept.bytes = 0
+        kept.events.clear()  # but its next number stays: no id is given out twice
 
     async def replay(self, session_id: str, last_event_id: str) -> Replay | None:
         """Return what came after an event on the same stream; `None` when that is not known."""
@@ -150,7 +174,10 @@ class MemoryEvents:
 
     async def forget(self, session_id: str) -> None:
         """Drop all events of a session."""
-        self._sessions.pop(session_id, None)
+        kept = self._sessions.pop(session_id, None)
+        self._order.pop(session_id, None)
+        if kept is not None:
+            self._drop_all(kept)
 
 
 class MemoryBus:

@@ -148,6 +148,31 @@ async def test_events_can_be_forgotten() -> None:
     assert await events.replay("s", first) is None
 
 
+async def test_sessions_together_keep_only_so_many_bytes() -> None:
+    events = MemoryEvents(max_total_bytes=10)
+    first = await events.append("a", "x", b"xxxx")
+    second = await events.append("b", "x", b"xxxx")
+    again = await events.append("a", "x", b"x")
+    await events.append("c", "x", b"xxxx")  # b has had none for the longest time
+    assert await events.replay("b", second) is None
+    assert await events.replay("a", first) == Replay("x", [(again, b"x")])
+    later = await events.append("b", "x", b"")
+    assert later != second
+    assert await events.replay("b", later) == Replay("x", [])
+
+
+async def test_what_is_forgotten_makes_room() -> None:
+    events = MemoryEvents(max_total_bytes=10)
+    first = await events.append("a", "x", b"x" * 5)
+    for _ in range(5):
+        await events.append("b", "x", b"x" * 5)
+        await events.forget("b")
+    assert await events.replay("a", first) == Replay("x", [])
+    large = await events.append("b", "x", b"x" * 100)
+    assert await events.replay("a", first) is None
+    assert await events.replay("b", large) == Replay("x", [])
+
+
 # --- news of changes
 
 
@@ -178,8 +203,9 @@ def test_a_listener_may_stop_listening_when_it_hears_something() -> None:
 
 
 def test_the_limits_are_those_of_the_stores() -> None:
-    stores = memory_stores(max_sessions=1, max_events=2, max_event_bytes=3)
+    stores = memory_stores(max_sessions=1, max_events=2, max_event_bytes=3, max_total_event_bytes=4)
     assert isinstance(stores.sessions, MemorySessions)
     assert isinstance(stores.events, MemoryEvents)
     assert stores.sessions._max_sessions == 1
-    assert (stores.events._max_events, stores.events._max_bytes) == (2, 3)
+    events = stores.events
+    assert (events._max_events, events._max_bytes, events._max_total_bytes) == (2, 3, 4)
