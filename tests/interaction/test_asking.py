@@ -563,6 +563,31 @@ async def test_what_once_runs_cannot_ask(server: Server, revision: str) -> None:
 
 
 @forms
+async def test_a_result_comes_back_as_its_function_declares_it(
+    server: Server, revision: str
+) -> None:
+    def receipts() -> list[Receipt]:
+        return [Receipt(1)]
+
+    def liar() -> int:
+        return "text"  # type: ignore[return-value]
+
+    def stranger() -> "Unknown":  # type: ignore[name-defined]  # noqa: F821
+        return Receipt(2)
+
+    @server.tool
+    async def read(ctx: Context) -> str:
+        found = await ctx.once("receipts", receipts), await ctx.once("stranger", stranger)
+        with pytest.raises(TypeError, match="liar returned something that it does not declare"):
+            await ctx.once("liar", liar)
+        await ctx.elicit("hi", str)
+        return repr(found)
+
+    async with asked_by(server, revision) as client:
+        assert await text_of(client, "read") == repr(([Receipt(1)], {"number": 2}))
+
+
+@forms
 async def test_what_json_has_no_form_for_cannot_be_remembered(
     server: Server, revision: str
 ) -> None:
@@ -704,8 +729,9 @@ async def test_a_question_in_a_task_group_fails_as_plainly_as_elsewhere(
 ) -> None:
     @server.tool
     async def group(ctx: Context) -> str:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(_asking(ctx, "hi"))
+        async with asyncio.TaskGroup() as outer, asyncio.TaskGroup() as inner:
+            inner.create_task(_asking(ctx, "hi"))
+            outer.create_task(asyncio.sleep(0))
         raise AssertionError("there was an answer")
 
     async with asked_by(server, revision, elicitation=None) as client:
