@@ -3,6 +3,7 @@
 `tests/interop/setup.py` installs them.
 """
 
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,12 @@ SDKS: Final = (
 
 OURS: Final = [sys.executable, str(PEERS / "wigwag_server.py")]
 ORACLE: Final = [python_of("mcp2"), str(PEERS / "mcp_types_oracle.py")]
+
+
+def nginx() -> str | None:
+    """The program of nginx: the machine's own, or the one that was unpacked."""
+    unpacked = INSTALLED / "nginx" / "usr" / "sbin" / "nginx"
+    return shutil.which("nginx") or (str(unpacked) if unpacked.exists() else None)
 
 
 def published(package: str, *arguments: str) -> list[str]:

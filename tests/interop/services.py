@@ -1,5 +1,6 @@
 """Processes that serve: started, waited for until they say where, and ended."""
 
+import contextlib
 import os
 import re
 import signal
@@ -39,6 +40,7 @@ class Service:
             encoding="utf-8",
             errors="replace",
             env={**os.environ, **environ},
+            start_new_session=True,
         )
         self._listener = threading.Thread(target=self._listen)
         self._listener.start()
@@ -59,16 +61,23 @@ class Service:
         assert self._found is not None, f"it does not serve, and says: {''.join(self.said)}"
         return self._found
 
-    def end(self, number: int = signal.SIGTERM) -> int:
-        """Ends it; returns its exit code."""
-        self.process.send_signal(number)
+    def end(self) -> int:
+        """Asks it to end; returns its exit code."""
+        self.process.terminate()
         try:
-            return self.process.wait(END_SECONDS)
+            code = self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self.kill()
             return self.process.wait()
-        finally:
-            self._listener.join()
+        self._listener.join()
+        return code
+
+    def kill(self) -> None:
+        """Ends it, and whatever it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._listener.join()
 
 
 @contextmanager
@@ -80,10 +89,7 @@ def running(
     try:
         yield service, service.announced()
     finally:
-        if service.process.poll() is None:
-            service.end(signal.SIGKILL)
-        else:
-            service.end()
+        service.kill()
 
 
 @contextmanager
@@ -96,11 +102,20 @@ def tapped(folder: Path, url: str) -> Iterator[str]:
 
 
 @contextmanager
-def ours(*arguments: str) -> Iterator[str]:
+def ours(kind: str = "plain") -> Iterator[str]:
     """Runs Wigwag's server of the contract over HTTP; it must end well. Gives its URL."""
-    command = [*catalogue.OURS, "--http", *(arguments or ("plain",))]
-    with running(command) as (service, url):
+    with ending_well([*catalogue.OURS, "--http", kind]) as (_, url):
         yield url
+
+
+@contextmanager
+def ending_well(command: list[str]) -> Iterator[tuple[Service, str]]:
+    """Runs a server of ours while the block runs; gives it, and its URL.
+
+    Told to stop, it must do so without an error.
+    """
+    with running(command) as (service, url):
+        yield service, url
         assert service.end() == 0, "".join(service.said)
     assert "Traceback" not in "".join(service.said), "".join(service.said)
 

@@ -3,7 +3,8 @@
     python tests/interop/setup.py [NAME ...]
 
 Versions are pinned in `requirements/` and `node/`. What is already installed in those versions is
-left alone, so a second run takes a moment. Needs Node 20 and npm for the TypeScript peers.
+left alone, so a second run takes a moment. Needs Node 20 and npm for the TypeScript peers. nginx is
+the machine's own, or Debian's package, unpacked here; without either, its tests are skipped.
 """
 
 import argparse
@@ -11,6 +12,8 @@ import hashlib
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -77,6 +80,37 @@ def install_node(name: str, project: Path) -> str:
     return f"node/{name}: installed"
 
 
+def install_nginx(name: str, _: Path) -> str:
+    """Unpacks Debian's nginx, unless the machine has one; needs neither root nor a clean system."""
+    target = TARGET / name
+    if shutil.which("nginx") or (target / "usr" / "sbin" / "nginx").exists():
+        return f"{name}: there"
+    apt = shutil.which("apt-get")
+    if apt is None:
+        return f"{name}: neither nginx nor apt-get is here; the tests with it will be skipped"
+    with tempfile.TemporaryDirectory() as folder:
+        # Lists of our own: on a new machine there are none, and the system's are root's.
+        for each in ("lists/partial", "archives/partial"):
+            (Path(folder) / each).mkdir(parents=True)
+        own = [
+            f"Dir::State::lists={folder}/lists",
+            f"Dir::Cache={folder}",
+            "APT::Sandbox::User=",
+            "Debug::NoLocking=1",
+        ]
+        options = [part for each in own for part in ("-o", each)]
+        try:
+            run(name, [apt, "-qq", *options, "update"])
+            run(name, [apt, "-qq", *options, "download", "nginx"], cwd=Path(folder))
+            [package] = Path(folder).glob("nginx_*.deb")
+            run(name, ["dpkg-deb", "--extract", str(package), str(target)])
+            run(name, [str(target / "usr" / "sbin" / "nginx"), "-v"])
+        except RuntimeError as error:
+            shutil.rmtree(target, ignore_errors=True)
+            return f"{error}\n{name}: not to be had; the tests with it will be skipped"
+    return f"{name}: installed"
+
+
 def main() -> int:
     """Installs the named peers, or all; returns the exit code."""
     parser = argparse.ArgumentParser(
@@ -84,9 +118,10 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these peers")
     wanted = set(parser.parse_args().names)
-    steps = [
+    steps: list[tuple[str, Callable[[str, Path], str], Path]] = [
         (path.stem, install_python, path) for path in sorted((HERE / "requirements").glob("*.txt"))
     ] + [(f"node/{path.name}", install_node, path) for path in sorted((HERE / "node").iterdir())]
+    steps.append(("nginx", install_nginx, TARGET / "nginx"))
     with ThreadPoolExecutor(max_workers=2) as pool:
         started = [
             pool.submit(install, path.stem if path.is_file() else path.name, path)
