@@ -21,6 +21,7 @@ RUNTIME := .venv/.runtime-installed
 DEV := .venv/.dev-installed
 NEWEST_DEV := .venv-$(NEWEST_VERSION)/.installed
 BENCH_DEV := .venv-bench/.installed
+BENCH_PEERS := .venv-bench-mcp/.installed .venv-bench-fastmcp/.installed .venv-bench-node/.installed
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 
 # Kitebase: a client without Wigwag, against a server with it, and every message between them.
@@ -59,7 +60,7 @@ test-newest: $(NEWEST_DEV)
 	.venv-$(NEWEST_VERSION)/bin/python -m pytest -q $(ARGS)
 
 # Bytecode first: import and start times mean nothing without it.
-bench: $(BENCH_DEV)
+bench: $(BENCH_DEV) $(BENCH_PEERS)
 	.venv-bench/bin/python -m compileall -q src benchmarks
 	.venv-bench/bin/python benchmarks/run.py $(ARGS)
 
@@ -95,5 +96,18 @@ $(NEWEST_DEV): pyproject.toml
 
 $(BENCH_DEV): pyproject.toml
 	test -x .venv-bench/bin/python || $(BENCH_PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python $(PIP_INSTALL) -e . 'mcp==2.3.0'
+	.venv-bench/bin/python $(PIP_INSTALL) -e '.[http]'
+	@touch $@
+
+# Others' toolkits, each with what it wants.
+.venv-bench-%/.installed: benchmarks/peers/%.txt
+	test -x .venv-bench-$*/bin/python || $(BENCH_PYTHON) -m venv .venv-bench-$*
+	.venv-bench-$*/bin/python $(PIP_INSTALL) -r $<
+	@touch $@
+
+# Without npm the benchmarks leave it out.
+.venv-bench-node/.installed: benchmarks/peers/node/package-lock.json
+	mkdir -p .venv-bench-node
+	cp benchmarks/peers/node/package*.json .venv-bench-node
+	! command -v npm >/dev/null || (cd .venv-bench-node && npm ci --ignore-scripts --no-audit --no-fund --silent)
 	@touch $@

@@ -1,6 +1,7 @@
 """A Wigwag client for measuring: calls `echo` of a server, one at a time and many at once.
 
     client.py [--era modern|legacy] [--secs S] [--width N] [--profile FILE] --stdio -- COMMAND…
+    client.py … --http URL
 
 Prints one JSON object: `connect_ms`; `seq` and `conc`, calls per second one at a time and `width`
 at a time; `cpu_us_seq` and `cpu_us_conc`, CPU microseconds per call.
@@ -21,9 +22,9 @@ TEXT = "bench-echo-payload " + "x" * 44
 WARM_UP_CALLS = 50
 
 
-async def measure(options: argparse.Namespace, command: list[str]) -> dict[str, float]:
+async def measure(options: argparse.Namespace, target: str | list[str]) -> dict[str, float]:
     """Connect, call and count."""
-    async with Client(command, mode=options.era) as client:
+    async with Client(target, mode=options.era) as client:
         connected = time.perf_counter()
 
         async def call() -> None:
@@ -53,25 +54,27 @@ async def measure(options: argparse.Namespace, command: list[str]) -> dict[str, 
 def main() -> None:
     """Measure, under a profiler when asked to."""
     arguments = sys.argv[1:]
-    if "--" not in arguments:
-        raise SystemExit("the server's command is missing: client.py --stdio -- COMMAND…")
-    split = arguments.index("--")
+    split = arguments.index("--") if "--" in arguments else len(arguments)
     arguments, command = arguments[:split], arguments[split + 1 :]
     parser = argparse.ArgumentParser()
     parser.add_argument("--stdio", action="store_true")
+    parser.add_argument("--http", default="", metavar="URL")
     parser.add_argument("--era", choices=("modern", "legacy"), default="modern")
     parser.add_argument("--secs", type=float, default=1.0)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--profile", default="")
     options = parser.parse_args(arguments)
+    target = options.http or command
+    if not target:
+        raise SystemExit("what to connect to? client.py --stdio -- COMMAND… | --http URL")
     if options.profile:
         import cProfile  # noqa: PLC0415 - must not weigh on what is measured
 
         profile = cProfile.Profile()
-        figures = profile.runcall(asyncio.run, measure(options, command))
+        figures = profile.runcall(asyncio.run, measure(options, target))
         profile.dump_stats(options.profile)
     else:
-        figures = asyncio.run(measure(options, command))
+        figures = asyncio.run(measure(options, target))
     print(json.dumps(figures), flush=True)
 
 

@@ -1,12 +1,13 @@
-"""A Wigwag server for measuring: three tools, a resource and a prompt.
+"""A Wigwag server for measuring: four tools, a resource and a prompt.
 
     server.py --stdio [--tools N] [--structured] [--profile FILE]
     server.py --http PORT [--stateless] [--streams] and the same
 
-Tools: `echo(text)`, declared async; `add(a, b)`, declared sync; `sleep_ms(ms)`, async, which does
-not block. `--tools N` adds N tools with a realistic signature. `--structured` declares what echo
-and add return, so that structured content travels too. Over HTTP, `--stateless` gives legacy
-clients no sessions and `--streams` answers by events always. `--profile` writes a profile.
+Tools: `echo(text)`, declared async; `echo_progress(text)`, which tells of its progress first;
+`add(a, b)`, declared sync; `sleep_ms(ms)`, async, which does not block. `--tools N` adds N tools
+with a realistic signature. `--structured` declares what echo and add return, so that structured
+content travels too. Over HTTP, `--stateless` gives legacy clients no sessions and `--streams`
+answers by events always. `--profile` writes a profile.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from wigwag import Server
+from wigwag import Context, Server
 
 
 def make_server(*, extra_tools: int = 0, structured: bool = False) -> Server:
@@ -24,6 +25,11 @@ def make_server(*, extra_tools: int = 0, structured: bool = False) -> Server:
 
     async def echo(text: str) -> str:
         """Return the text unchanged."""
+        return text
+
+    async def echo_progress(text: str, context: Context) -> str:
+        """Return the text unchanged, and tell of progress first."""
+        await context.report_progress(1, 2)
         return text
 
     def add(a: int, b: int) -> int:
@@ -43,6 +49,7 @@ def make_server(*, extra_tools: int = 0, structured: bool = False) -> Server:
         add.__annotations__["return"] = Any
         server.tool(echo)
         server.tool(add)
+    server.tool(echo_progress)
     server.tool(sleep_ms)
     for number in range(extra_tools):
         server.tool(f"extra_{number}")(_extra_tool(number))

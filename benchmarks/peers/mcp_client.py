@@ -12,7 +12,7 @@ TEXT = "bench-echo-payload " + "x" * 44
 
 
 async def measure(options, command):
-    server = StdioServerParameters(command=command[0], args=command[1:])
+    server = options.http or StdioServerParameters(command=command[0], args=command[1:])
     async with Client(server, mode="2026-07-28") as client:
 
         async def call_until(stop):
@@ -27,18 +27,20 @@ async def measure(options, command):
         figures = {}
         await call_until(time.perf_counter() + 0.1)
         for name, width in (("seq", 1), ("conc", options.width)):
-            start = time.perf_counter()
+            cpu, start = time.process_time(), time.perf_counter()
             stop = start + options.secs
             calls = sum(await asyncio.gather(*(call_until(stop) for _ in range(width))))
             figures[name] = calls / (time.perf_counter() - start)
+            figures[f"cpu_us_{name}"] = (time.process_time() - cpu) / max(calls, 1) * 1e6
         return figures
 
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]
-    split = arguments.index("--")
+    split = arguments.index("--") if "--" in arguments else len(arguments)
     parser = argparse.ArgumentParser()
     parser.add_argument("--stdio", action="store_true")
+    parser.add_argument("--http", default="", metavar="URL")
     parser.add_argument("--secs", type=float, default=1.0)
     parser.add_argument("--width", type=int, default=64)
     options = parser.parse_args(arguments[:split])
