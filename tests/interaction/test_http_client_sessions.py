@@ -11,7 +11,7 @@ from tests.interaction.connecting import PATIENCE, TIMEOUTS
 from tests.interaction.http_server import HttpRequest, HttpServer, McpUrl
 from tests.pair import notification, request
 from wigwag import Client, RequestFailed, Timeouts
-from wigwag.errors import ConnectionClosed, SessionLost
+from wigwag.errors import ConnectionClosed, HttpStatusError, SessionLost
 from wigwag.schema import LATEST_LEGACY, ElicitResult
 
 pytestmark = pytest.mark.anyio
@@ -387,3 +387,48 @@ async def test_a_timeout_counts_for_the_answer_and_not_for_the_stream_of_the_ser
                 await client.call_tool("tool")
             told = await server.wait_asked("notifications/cancelled")
             assert told.message["params"]["reason"] == "timed out"
+
+
+async def test_whoever_listens_goes_on_in_a_new_session() -> None:
+    capabilities = {"tools": {"listChanged": True}}
+    async with McpUrl(LEGACY, session="s", capabilities=capabilities) as server:
+        restarted = asyncio.Event()
+
+        async def tell(message: HttpRequest) -> None:
+            await message.stream(b"retry: 1\n\n: hello\n\n")
+            if message.headers["mcp-session-id"] == "s-1":
+                await restarted.wait()
+            else:
+                await message.event(notification("notifications/tools/list_changed"))
+                await message.wait_gone()
+
+        server.replies["GET"] = tell
+        async with client_of(server) as client, client.listen(tools=True) as changes:
+            await server.wait_asked("GET")
+            server.sessions.clear()
+            restarted.set()
+            change = await asyncio.wait_for(anext(changes), PATIENCE)
+            assert change.method == "notifications/tools/list_changed"
+        assert len(server.asked("initialize")) == 2
+
+
+async def test_whoever_listens_learns_that_no_new_session_is_to_be_had() -> None:
+    capabilities = {"tools": {"listChanged": True}}
+    async with McpUrl(LEGACY, session="s", capabilities=capabilities) as server:
+        restarted = asyncio.Event()
+
+        async def tell(message: HttpRequest) -> None:
+            await message.stream(b"retry: 1\n\n")
+            await restarted.wait()
+
+        async def refuse(message: HttpRequest) -> None:
+            await message.answer(503, b"starting")
+
+        server.replies["GET"] = tell
+        async with client_of(server) as client, client.listen(tools=True) as changes:
+            await server.wait_asked("GET")
+            server.replies["initialize"] = refuse
+            server.sessions.clear()
+            restarted.set()
+            with pytest.raises(HttpStatusError, match="answered 503 Whatever: starting"):
+                await asyncio.wait_for(anext(changes), PATIENCE)

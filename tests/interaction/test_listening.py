@@ -278,6 +278,23 @@ async def test_a_server_that_dies_is_a_reason() -> None:
                 await next_of(changes)
 
 
+async def test_a_legacy_server_that_dies_is_a_reason_too() -> None:
+    peer = PeerServer(LEGACY_REVISIONS[-1])
+    async with client_of(peer) as client, client.listen(tools=True) as changes:
+        peer.connection.abort()
+        with pytest.raises(ConnectionClosed):
+            await next_of(changes)
+
+
+async def test_with_restart_listening_to_a_legacy_server_outlives_it() -> None:
+    peer = PeerServer(LEGACY_REVISIONS[-1])
+    async with client_of(peer, restart=True) as client, client.listen(tools=True) as changes:
+        peer.connection.abort()
+        await peer.wait_opened(2)
+        peer.tell(TOOLS)
+        assert await next_of(changes) == Change(TOOLS)
+
+
 async def test_with_restart_a_subscription_outlives_its_server() -> None:
     peer = PeerServer(LATEST_MODERN)
     async with client_of(peer, restart=True) as client:

@@ -470,7 +470,11 @@ class Client:
             connect_timeout=self._timeouts.connect,
         )
         live = ClientConnection(
-            connection, protocol, answer=self._answer, on_notification=self._note
+            connection,
+            protocol,
+            answer=self._answer,
+            on_notification=self._note,
+            on_lost=self._note_lost,
         )
         try:
             self._connected = await live.connect(skip_probe=skip_probe)
@@ -878,6 +882,24 @@ class Client:
             if self._live is not None and self._live.is_open:
                 for uri in changes.subscribed:
                     await self.unsubscribe_resource(uri)
+
+    def _note_lost(self, reason: Exception) -> None:
+        """Let those who listen in a legacy session go on in a new one, or learn that it is over."""
+        # Modern ones have a request that fails by itself.
+        if not self._listeners or not self._is_wanted or self._is_modern:
+            return
+        if self._restart or isinstance(reason, SessionLost):
+            self._callbacks.call(self._listen_anew)
+        else:
+            for changes in self._listeners:
+                changes.end(reason)
+
+    async def _listen_anew(self) -> None:
+        try:
+            await self._connection(reopen=True)
+        except McpError as error:
+            for changes in self._listeners:
+                changes.end(error)
 
     async def _acknowledged(self, changes: Changes) -> None:
         limit = self._timeouts.request

@@ -74,6 +74,8 @@ class ClientConnection:
         protocol: The client's end of the conversation.
         answer: Answers a request of the server; what it raises becomes the error response.
         on_notification: Called with each notification that belongs to no request.
+        on_lost: Called with the reason when nothing can be asked any more, unless this side wanted
+            it so.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class ClientConnection:
         *,
         answer: AnswerServer,
         on_notification: OnNotification,
+        on_lost: Callable[[Exception], object] = lambda _: None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._connection = connection
@@ -91,6 +94,7 @@ class ClientConnection:
         protocol.closes_to_cancel = self._exchanges is not None
         self._answer = answer
         self._on_notification = on_notification
+        self._on_lost = on_lost
         self._wire = open_wire_log("client")
         self._connected: asyncio.Future[Connected] = self._loop.create_future()
         self._timer: asyncio.TimerHandle | None = None
@@ -255,6 +259,8 @@ class ClientConnection:
     def connection_lost(self, reason: Exception | None) -> None:
         """Fail whoever waits."""
         self._fail_all(reason or ConnectionClosed("the client was closed"))
+        if reason is not None:
+            self._on_lost(reason)
 
     # --- ExchangeReceiver
 
@@ -275,6 +281,7 @@ class ClientConnection:
         """Take no more requests; those in flight may still be answered."""
         if self._reason is None:
             self._reason = SessionLost(reason.reason)
+            self._on_lost(self._reason)
 
     def _receive_overlong(self, head: bytes, limit: int) -> Sequence[Event]:
         invalid = overlong_message(head, limit)

@@ -227,11 +227,13 @@ class StreamableHttpConnection:
         self, envelope: Envelope, response: HttpResponse
     ) -> HttpStatusError | SessionLost:
         refusal = await self._peer.refusal(response)
-        has_session = envelope.version is None and _SESSION_ID in self._session_headers
-        if has_session and envelope.method != INITIALIZE and _means_lost_session(refusal):
-            why = f"the server has forgotten the session{excerpt(refusal.body)}"
-            return SessionLost(why, was_refused=True)
+        is_legacy = envelope.version is None and envelope.method != INITIALIZE
+        if is_legacy and self._is_lost(refusal):
+            return _session_lost(refusal)
         return refusal
+
+    def _is_lost(self, refusal: HttpStatusError) -> bool:
+        return _SESSION_ID in self._session_headers and _means_lost_session(refusal)
 
     def _headers_for(self, envelope: Envelope) -> dict[str, str]:
         version = envelope.version or self._modern  # a notification does not name it
@@ -282,6 +284,9 @@ class StreamableHttpConnection:
             await stream.listen()
         except Exception as error:  # noqa: BLE001 - there is nobody to raise it to
             _logger.warning("cannot listen to %s: %s", self._peer.name, error)
+        refusal = stream.refusal if stream.was_open else None
+        if refusal is not None and self._is_lost(refusal):
+            self._lose_session(_session_lost(refusal))
 
     def _stream(
         self, deliver: Callable[[Sequence[Received]], None], is_done: Callable[[], bool]
@@ -379,6 +384,11 @@ def _start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> 
     if sys.version_info >= (3, 12):
         return asyncio.Task(work, loop=loop, eager_start=True)
     return loop.create_task(work)
+
+
+def _session_lost(refusal: HttpStatusError) -> SessionLost:
+    why = f"the server has forgotten the session{excerpt(refusal.body)}"
+    return SessionLost(why, was_refused=True)
 
 
 def _means_lost_session(refusal: HttpStatusError) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
-from wigwag.errors import ConnectionClosed, TransportError
+from wigwag.errors import ConnectionClosed, HttpStatusError, TransportError
 from wigwag.transports.contract import Received
 from wigwag.transports.http_client_engine import HttpResponse
 from wigwag.transports.http_client_peer import HttpPeer
@@ -57,6 +57,10 @@ class EventStream:
         self._decoder = SseDecoder(max_event_bytes=peer.max_message_bytes)
         self.is_open = False
         """Whether the server has a stream that it sends something on, as far as is known."""
+        self.was_open = False
+        """Whether it had one before."""
+        self.refusal: HttpStatusError | None = None
+        """Why the stream was not to be had, the last time it was asked for."""
 
     @property
     def is_resumable(self) -> bool:
@@ -120,10 +124,10 @@ class EventStream:
         response = await self._peer.request("GET", headers)
         try:
             if response.status == 200 and is_event_stream(response):
-                self.is_open = True
+                self.is_open = self.was_open = True
                 return await self.read(response), ""
-            refusal = str(await self._peer.refusal(response))
-            return (False if response.status >= 500 else None), refusal
+            self.refusal = await self._peer.refusal(response)
+            return (False if response.status >= 500 else None), str(self.refusal)
         finally:
             self.is_open = False
             await response.aclose()
