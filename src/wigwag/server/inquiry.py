@@ -144,7 +144,7 @@ class Inquiry:
             filled in, as the type asked for.
 
         Raises:
-            TypeError: `schema` has a field that no form can have.
+            TypeError: `schema` has a field that no form can have, or `message` is no text.
             RequestFailed: The client did not declare that it can; let it pass (modern).
             QuestionFailed: There is no answer to be had (legacy).
 
@@ -173,6 +173,7 @@ class Inquiry:
             timeout: Seconds that a legacy client has to answer, as for `elicit`.
 
         Raises:
+            ValueError: `url` is none.
             RequestFailed: The client did not declare that it can; let it pass (modern).
             QuestionFailed: There is no answer to be had (legacy).
 

@@ -228,7 +228,7 @@ def elicit(
 
     See `Context.elicit` for what the arguments mean.
     """
-    return FormQuestion(message, form_of(schema), timeout)
+    return FormQuestion(_checked(message), form_of(schema), timeout)
 
 
 def elicit_url(
@@ -237,8 +237,13 @@ def elicit_url(
     """Return a question to the user, by a page; put it with `Context.ask`.
 
     See `Context.elicit_url` for what the arguments mean.
+
+    Raises:
+        ValueError: `url` is none.
     """
-    return PageQuestion(message, url, timeout)
+    if ":" not in url:
+        raise ValueError(f"{url!r} is no URL: it needs a scheme, as in https://example.com")
+    return PageQuestion(_checked(message), url, timeout)
 
 
 def list_roots(*, timeout: float | None = ANSWER_TIMEOUT) -> Question[list[Root]]:
@@ -284,6 +289,12 @@ def sample(  # noqa: PLR0913 - options, each of its own and given by name
         metadata=UNSET if metadata is None else dict(metadata),
     )
     return ModelQuestion(params, timeout)
+
+
+def _checked(message: Any) -> str:
+    if not isinstance(message, str):
+        raise TypeError(f"the message to the user is text, not {message!r}")
+    return message
 
 
 def _to_messages(messages: Any) -> list[SamplingMessage]:

@@ -224,6 +224,10 @@ def _encode_value(value: Any) -> bytes:
     except UnicodeEncodeError:
         raise InvalidOutput(_LONE_SURROGATE) from None
     except (TypeError, NotImplementedError, RecursionError, OverflowError) as error:
+        if isinstance(value, InputRequired):
+            raise InvalidOutput(
+                "without a Context it cannot get answers, so it cannot ask"
+            ) from None
         raise InvalidOutput(f"JSON has no form for it: {error}") from None
     if b"null" in encoded and _has_no_number(msgspec.to_builtins(value, enc_hook=encode_hook)):
         raise InvalidOutput("NaN and infinity have no form in JSON")

@@ -108,6 +108,14 @@ def test_messages_may_be_text_content_messages_or_a_list_of_these() -> None:
     assert params_of(image).messages == asked[2:]
 
 
+def test_what_cannot_be_shown_to_a_user_is_refused() -> None:
+    for message in (None, 3, b"text"):
+        with pytest.raises(TypeError, match="the message to the user is text"):
+            elicit(message, str)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="'example' is no URL"):
+        elicit_url("Go", "example")
+
+
 def test_options_of_sampling_are_left_out_unless_given() -> None:
     plain = msgspec.to_builtins(params_of("a"))
     assert plain.keys() == {"messages", "maxTokens"}

@@ -30,6 +30,7 @@ from wigwag.schema import (
     TextContent,
     TextResourceContents,
 )
+from wigwag.server.input_required import InputRequired
 from wigwag.server.results import (
     InvalidOutput,
     ToolOutput,
@@ -389,3 +390,14 @@ def test_a_dict_that_is_no_message_is_refused(value: Any) -> None:
 def test_a_value_that_is_no_message_is_refused(value: Any) -> None:
     with pytest.raises(InvalidOutput, match="text, a content block or a message is expected"):
         messages(value)
+
+
+def test_a_tool_without_a_context_cannot_ask() -> None:
+    with pytest.raises(InvalidOutput, match="without a Context it cannot get answers"):
+        ToolOutput(str | InputRequired).to_result(InputRequired(state=1))
+
+
+def test_that_a_tool_may_ask_is_no_part_of_its_output() -> None:
+    assert ToolOutput(int | InputRequired).schema == ToolOutput(int).schema
+    assert ToolOutput(InputRequired | str).schema is None
+    assert ToolOutput(InputRequired).schema is None
