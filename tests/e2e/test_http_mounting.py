@@ -184,6 +184,33 @@ async def test_sessions_streams_and_cancellation_work_below_a_prefix(
 
 
 @pytest.mark.anyio
+async def test_both_spellings_of_a_path_can_be_served_beside_the_routes_of_a_parent(
+    stage: Stage,
+) -> None:
+    def at_the_root(app: App) -> App:
+        parent = FastAPI()
+
+        @parent.get("/hello")
+        async def greet() -> str:
+            return "hello"
+
+        parent.mount("/", app)
+        return parent
+
+    def beside_itself(app: App) -> App:
+        return Starlette(routes=[Route("/mcp", app), Mount("/mcp", app)])
+
+    for parent in (at_the_root, beside_itself):
+        async with mounted(make_server(stage), parent) as site:
+            for path in ("/mcp", "/mcp/"):
+                site.path = path
+                call = await site.ask(*modern_call(1, "echo", {"text": "x"}))
+                assert (path, call.status) == (path, 200)
+            if parent is at_the_root:
+                assert (await site.open("GET", "/hello").whole()).json == "hello"
+
+
+@pytest.mark.anyio
 async def test_it_may_be_mounted_several_times(stage: Stage) -> None:
     def parent(app: App) -> App:
         return Starlette(routes=[Mount("/a", app), Mount("/b", app), Mount("/", app)])

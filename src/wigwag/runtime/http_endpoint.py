@@ -18,6 +18,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.bindings.http_headers import (
+    MCP_METHOD,
     MCP_PROTOCOL_VERSION,
     MCP_SESSION_ID,
     RequestHeaders,
@@ -37,6 +38,7 @@ from wigwag.runtime.http_sessions import HttpSessions, LiveSession
 from wigwag.runtime.server_connection import CHANGES_DELAY
 from wigwag.runtime.wire_log import WireLog, open_wire_log
 from wigwag.schema import (
+    HEADER_MISMATCH,
     INITIALIZE,
     LEGACY_REVISIONS,
     V2025_03_26,
@@ -161,9 +163,10 @@ class HttpEndpoint:
         try:
             exchange = await self._take(scope, headers, receive, answer)
         except _Refused as refused:
-            await _refuse(answer, refused.status, refused.reason, refused.message_id)
-        except BodyTooLarge as error:
-            await _refuse(answer, _TOO_LARGE, f"Invalid Request: {error}")
+            error = encode_error(refused.message_id, refused.code, refused.reason)
+            await answer.whole(refused.status, error)
+        except BodyTooLarge as fault:
+            await _refuse(answer, _TOO_LARGE, f"Invalid Request: {fault}")
         except ClientGone:
             await answer.nobody()
         else:
@@ -270,11 +273,16 @@ class HttpEndpoint:
     def _check_silent(self, headers: RequestHeaders, body: bytes) -> None:
         """See to it that a message that asks for nothing, and came without a session, may do so."""
         stated = headers.protocol_version
-        if _Glance.at(body).method is None:
+        method = _Glance.at(body).method
+        if method is None:
             reason = "a response has no place here: this client was asked nothing"
             raise _Refused(_BAD_REQUEST, f"Invalid Request: {reason}")
         if self._has_sessions and (stated is None or stated in LEGACY_REVISIONS):
             raise _Refused(_BAD_REQUEST, _NO_SESSION)
+        # A notification need not have the header; but it must not be wrong.
+        fault = headers.check_method(method, None) if headers.get(MCP_METHOD) is not None else None
+        if fault is not None:
+            raise _Refused(_BAD_REQUEST, fault.reason, code=HEADER_MISMATCH)
 
     # --- sessions
 
@@ -505,10 +513,18 @@ class HttpEndpoint:
 class _Refused(Exception):
     """A message cannot be served; the answer says why."""
 
-    def __init__(self, status: int, reason: str, glance: _Glance | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        glance: _Glance | None = None,
+        *,
+        code: int = INVALID_REQUEST,
+    ) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
+        self.code = code
         self.message_id = None if glance is None else glance.id
 
 
@@ -544,7 +560,5 @@ def _unknown_version(stated: bytes, supported: tuple[str, ...]) -> str:
     return f"Invalid Request: MCP-Protocol-Version {version!r} is not served here; {known} are"
 
 
-async def _refuse(
-    answer: Answer, status: int, reason: str, message_id: RequestId | None = None
-) -> None:
-    await answer.whole(status, encode_error(message_id, INVALID_REQUEST, reason))
+async def _refuse(answer: Answer, status: int, reason: str) -> None:
+    await answer.whole(status, encode_error(None, INVALID_REQUEST, reason))

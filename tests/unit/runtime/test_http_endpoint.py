@@ -364,6 +364,17 @@ async def test_notifications_are_accepted_and_not_answered(site: Site) -> None:
 
 
 @pytest.mark.broken_messages("client", sometimes=True)
+async def test_a_notification_needs_no_method_in_its_headers_but_no_wrong_one_either(
+    site: Site,
+) -> None:
+    message = notification("notifications/cancelled", {"requestId": 7})
+    right = await site.ask(message, mcp_protocol_version=MODERN, mcp_method=message["method"])
+    assert (right.status, right.body) == (202, b"")
+    wrong = await site.ask(message, mcp_protocol_version=MODERN, mcp_method="tools/call")
+    error_of(wrong, 400, MISMATCH)
+
+
+@pytest.mark.broken_messages("client", sometimes=True)
 @pytest.mark.parametrize("version", [None, MODERN, "2025-11-25"])
 async def test_responses_and_arrays_have_no_place_without_a_session(
     site: Site, version: str | None
