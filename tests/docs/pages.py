@@ -6,10 +6,15 @@ An HTML comment right above a block, which readers do not see, says what a test 
 - `<!-- more of: server.py -->`: the block goes on with a file, before its `if __name__` line.
 - `<!-- client of: server.py -->`: the block stands inside `async with Client("server.py")`, which
   is its `client`.
+- `<!-- client of: http://localhost:8765/mcp -->`: the same, with a client of a URL.
+- `<!-- serves -->`: the block starts a program, which goes on running behind all blocks that follow
+  on its page. What it prints is what tells that it is ready.
 - `<!-- output -->`, `<!-- stderr -->`: what the block before prints; `...` stands for anything.
+- `<!-- log -->`: what the programs that go on running print meanwhile.
 - `<!-- drawing -->`: there is nothing to run.
 
-A block of Python without any is a program, and is run as it stands.
+A block of Python without any is a program, and is run as it stands. The ports 8765 to 8769 on a
+page stand for free ones.
 """
 
 import re
@@ -84,3 +89,9 @@ def files_of(blocks: list[Block]) -> dict[str, str]:
                 f"\n\n{main}{tail}" if main else ""
             )
     return files
+
+
+def is_shown(actual: str, expected: str) -> bool:
+    """Tell whether a page shows what was printed; `...` stands for anything."""
+    parts = [re.escape(part) for part in expected.split("...")]
+    return re.fullmatch("(?:.|\n)*?".join(parts), actual) is not None

@@ -19,14 +19,15 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, Block, blocks_of, files_of
+from tests.docs.pages import PAGES, ROOT, Block, blocks_of, files_of, is_shown
+from tests.docs.serving import PATIENCE, Ports, all_running
 
 GIVEN: Final = Path(__file__).with_name("given")
-PATIENCE: Final = 60.0
 
 BLOCKS: Final = {page: blocks_of(page) for page in PAGES}
 ALL: Final = [block for blocks in BLOCKS.values() for block in blocks]
-NOT_RUN: Final = ("output", "stderr", "drawing")
+SHOWN: Final = ("output", "stderr", "log")
+NOT_RUN: Final = (*SHOWN, "drawing")
 RUN: Final = [block for block in ALL if block.what not in NOT_RUN]
 
 CLIENT: Final = """\
@@ -46,39 +47,57 @@ asyncio.run(main())
 PYTHON_OF_READER, FOLDER_OF_READER = "/path/to/python", "/path/to/"
 
 
-@pytest.fixture(scope="session")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """Return the folder of a page: its files, the example, and what the tests give."""
-    made: dict[Path, Path] = {}
+class Reader(NamedTuple):
+    """Somebody who works through a page."""
 
-    def folder_of(page: Path) -> Path:
+    folder: Path
+    """Theirs: the files of the page, the example, and what the tests give."""
+    ports: Ports
+
+
+@pytest.fixture(scope="session")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Reader]:
+    """Return the reader of a page."""
+    made: dict[Path, Reader] = {}
+
+    def reader_of(page: Path) -> Reader:
         if page not in made:
-            folder = made[page] = tmp_path_factory.mktemp(page.stem)
-            shutil.copytree(GIVEN, folder, dirs_exist_ok=True)
+            reader = made[page] = Reader(tmp_path_factory.mktemp(page.stem), Ports())
+            shutil.copytree(GIVEN, reader.folder, dirs_exist_ok=True)
             ignore = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / "examples", folder / "examples", ignore=ignore)
+            shutil.copytree(ROOT / "examples", reader.folder / "examples", ignore=ignore)
             for name, text in files_of(BLOCKS[page]).items():
-                (folder / name).write_text(text, encoding="utf-8")
+                path = reader.folder / name
+                path.write_text(reader.ports.put_into(text), encoding="utf-8")
         return made[page]
 
-    return folder_of
+    return reader_of
 
 
 @pytest.mark.parametrize("block", RUN, ids=str)
-def test_the_block_does_what_its_page_says(block: Block, folders: Callable[[Path], Path]) -> None:
+def test_the_block_does_what_its_page_says(block: Block, readers: Callable[[Path], Reader]) -> None:
     runner = RUNNERS.get((block.language, block.what))
     assert runner is not None, f"{block}: nobody knows how to run {block.language} {block.what}"
-    printed = runner(block, folders(block.page))
-    for expected in shown_below(block):
-        assert printed is not None, f"{block}: nobody knows what it prints"
-        check(printed, expected.text, expected)
+    folder, ports = readers(block.page)
+    before = BLOCKS[block.page][: BLOCKS[block.page].index(block)]
+    if block.what in ("file", "more of"):
+        before = []
+    serving = [ports.put_into_block(each) for each in before if each.what == "serves"]
+    with all_running(serving, folder) as log:
+        printed = runner(ports.put_into_block(block), folder)
+        for shown in shown_below(block):
+            expected = ports.put_into(shown.text)
+            if shown.what == "log":
+                printed = Printed(log.take(expected), "")
+            assert printed is not None, f"{block}: nobody knows what it prints"
+            check(printed, expected, shown)
 
 
 def shown_below(block: Block) -> Iterator[Block]:
     """Return the blocks that show what a block prints."""
     blocks = BLOCKS[block.page]
     for following in blocks[blocks.index(block) + 1 :]:
-        if following.what not in ("output", "stderr"):
+        if following.what not in SHOWN:
             return
         yield following
 
@@ -89,7 +108,7 @@ def test_what_is_not_run_stands_behind_what_is_or_is_a_drawing(page: Path) -> No
     for block in BLOCKS[page]:
         if block in RUN:
             continue
-        assert block.language in ("text", "json"), f"{block}: {block.language} can be run"
+        assert block.language in ("text", "json", "nginx"), f"{block}: {block.language} can be run"
         assert block.what == "drawing" or block in shown, f"{block}: the output of what?"
 
 
@@ -105,7 +124,7 @@ def test_all_pages_have_been_found() -> None:
     assert len(RUN) > 50
 
 
-def test_the_code_is_formatted_and_sound(folders: Callable[[Path], Path], tmp_path: Path) -> None:
+def test_the_code_is_formatted_and_sound(tmp_path: Path) -> None:
     ruff = shutil.which("ruff", path=os.fspath(Path(sys.executable).parent))
     if ruff is None:
         pytest.skip("ruff is in the environment for development alone")
@@ -221,6 +240,12 @@ def run_console(block: Block, folder: Path) -> None:
             check(printed, "\n".join(expected), block)
 
 
+def start(block: Block, folder: Path) -> None:
+    """Start what goes on running behind later blocks, and see that it says what the page shows."""
+    with all_running([block], folder):
+        pass
+
+
 def run_lines(block: Block, folder: Path) -> None:
     """Run each line as a command."""
     lines = iter(block.text.splitlines())
@@ -248,10 +273,12 @@ def run_line(line: str, folder: Path) -> Printed | None:
         case ["pip", "install", *what] | ["python", "-m", "pip", "install", *what]:
             check_installable(what)
             return None
+        case ["curl", *_] if shutil.which("curl") is None:
+            pytest.skip("there is no curl here")
         case [variable, *following] if variable.startswith("WIGWAG_"):
             assert following[0] == "python"
         case _:
-            assert words[0] in ("python", "cat", "printf", "echo"), (
+            assert words[0] in ("python", "cat", "printf", "echo", "curl"), (
                 f"nobody knows how to run {line}"
             )
     bash = shutil.which("bash")
@@ -299,11 +326,6 @@ def check(printed: Printed, expected: str, block: Block) -> None:
     assert is_shown(actual.rstrip(), expected.rstrip()), f"{block} has\n{actual}\nnot\n{expected}"
 
 
-def is_shown(actual: str, expected: str) -> bool:
-    parts = [re.escape(part) for part in expected.split("...")]
-    return re.fullmatch("(?:.|\n)*?".join(parts), actual) is not None
-
-
 RUNNERS: Final[dict[tuple[str, str], Callable[[Block, Path], Printed | None]]] = {
     ("python", ""): run_program,
     ("python", "client of"): run_program,
@@ -312,5 +334,6 @@ RUNNERS: Final[dict[tuple[str, str], Callable[[Block, Path], Printed | None]]] =
     ("json", ""): start_as_a_host_does,
     ("json", "file"): check_lines_of_json,
     ("console", ""): run_console,
+    ("console", "serves"): start,
     ("sh", ""): run_lines,
 }
