@@ -32,13 +32,13 @@ class Crowd:
 
     def __init__(self, server: HttpServer) -> None:
         self._server = server
-        self._sockets: list[socket.socket] = []
+        self.sockets: list[socket.socket] = []
 
     def __enter__(self) -> Crowd:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        for each in self._sockets:
+        for each in self.sockets:
             each.close()
 
     def connect(self, count: int) -> None:
@@ -56,7 +56,7 @@ class Crowd:
             new = []
             for _ in range(min(BATCH, count - first)):
                 made = self._connect()
-                number = len(self._sockets)
+                number = len(self.sockets)
                 wanted = {"notifications": {"toolsListChanged": True}}
                 body = message(MODERN, "subscriptions/listen", wanted, number)
                 made.sendall(http_request(self._server.port, MODERN, body))
@@ -66,7 +66,7 @@ class Crowd:
 
     def _connect(self) -> socket.socket:
         made = socket.create_connection(("127.0.0.1", self._server.port), _SECONDS)
-        self._sockets.append(made)
+        self.sockets.append(made)
         return made
 
     def _wait(self, made: socket.socket) -> None:

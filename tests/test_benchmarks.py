@@ -12,12 +12,14 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks import memory_rows
 from benchmarks.http_load import Answer, Expected, WrongAnswer, load
 from benchmarks.http_rows import MODES, Mode
 from benchmarks.http_server import HttpServer, http_headers, http_request, message, messages_in
 from benchmarks.programs import (
     BARE_AIOHTTP,
     BARE_ASGI,
+    HAS_PROC,
     HERE,
     PYTHON,
     ROOT,
@@ -236,6 +238,22 @@ def test_a_client_calls_the_bare_server(program: Program) -> None:
     assert done.returncode == 0, done.stderr
     assert '"seq"' in done.stdout
     assert '"conc"' in done.stdout
+
+
+@pytest.mark.skipif(not HAS_PROC, reason="only Linux tells what memory a process holds")
+def test_what_is_open_is_open_while_memory_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_rows, "OPEN", 3)
+    monkeypatch.setattr(memory_rows, "FIRST", 1)
+    # uvloop, which the load runs on, leaves a pipe for its next loop.
+    monkeypatch.setattr(memory_rows, "sample", lambda *arguments: (1.0, 1.0))
+    rows = list(memory_rows.memory_rows([BARE_ASGI, WIGWAG], 1))
+    assert [len(row.samples) for row in rows] == [2, 2, 2]
+    with HttpServer(WIGWAG) as server, memory_rows.Crowd(server) as crowd:
+        crowd.listen(2)
+        crowd.connect(1)
+        sockets = list(crowd.sockets)
+        assert [each.getpeername()[1] for each in sockets] == [server.port] * 3
+    assert [each.fileno() for each in sockets] == [-1] * 3
 
 
 def test_an_unknown_part_is_refused_with_those_there_are() -> None:
