@@ -53,7 +53,6 @@ TITLED = {"type": "string", "oneOf": [{"const": "a", "title": "A"}]}
         (TITLED, "A", "must be one of 'a'"),
         ({}, object(), None),
     ],
-    ids=str,
 )
 def test_a_value_is_held_to_its_field(field: Any, value: Any, fault: str | None) -> None:
     assert fault_of(field, value) == fault

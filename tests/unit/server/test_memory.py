@@ -77,14 +77,14 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), SAME, ids=str)
+@pytest.mark.parametrize(("one", "other"), SAME)
 def test_arguments_are_compared_by_what_they_mean(
     one: RequestReceived, other: RequestReceived
 ) -> None:
     keeper().open(keeper().seal(Memory(), one, now=0.0), other, now=0.0)
 
 
-@pytest.mark.parametrize("other", OTHER, ids=lambda other: f"{other.method} {other.params}")
+@pytest.mark.parametrize("other", OTHER)
 def test_it_is_of_no_use_for_another_request(other: RequestReceived) -> None:
     state = keeper().seal(Memory(), call("t", b'{"a":1}'), now=0.0)
     with pytest.raises(RequestFailed, match="is not one for this request") as refused:
