@@ -18,7 +18,6 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.bindings.http_headers import (
-    MCP_METHOD,
     MCP_PROTOCOL_VERSION,
     MCP_SESSION_ID,
     RequestHeaders,
@@ -38,7 +37,6 @@ from wigwag.runtime.http_sessions import HttpSessions, LiveSession
 from wigwag.runtime.server_connection import CHANGES_DELAY
 from wigwag.runtime.wire_log import WireLog, open_wire_log
 from wigwag.schema import (
-    HEADER_MISMATCH,
     INITIALIZE,
     LEGACY_REVISIONS,
     V2025_03_26,
@@ -163,7 +161,7 @@ class HttpEndpoint:
         try:
             exchange = await self._take(scope, headers, receive, answer)
         except _Refused as refused:
-            error = encode_error(refused.message_id, refused.code, refused.reason)
+            error = encode_error(refused.message_id, INVALID_REQUEST, refused.reason)
             await answer.whole(refused.status, error)
         except BodyTooLarge as fault:
             await _refuse(answer, _TOO_LARGE, f"Invalid Request: {fault}")
@@ -273,16 +271,11 @@ class HttpEndpoint:
     def _check_silent(self, headers: RequestHeaders, body: bytes) -> None:
         """See to it that a message that asks for nothing, and came without a session, may do so."""
         stated = headers.protocol_version
-        method = _Glance.at(body).method
-        if method is None:
+        if _Glance.at(body).method is None:
             reason = "a response has no place here: this client was asked nothing"
             raise _Refused(_BAD_REQUEST, f"Invalid Request: {reason}")
         if self._has_sessions and (stated is None or stated in LEGACY_REVISIONS):
             raise _Refused(_BAD_REQUEST, _NO_SESSION)
-        # A notification need not have the header; but it must not be wrong.
-        fault = headers.check_method(method, None) if headers.get(MCP_METHOD) is not None else None
-        if fault is not None:
-            raise _Refused(_BAD_REQUEST, fault.reason, code=HEADER_MISMATCH)
 
     # --- sessions
 
@@ -513,18 +506,10 @@ class HttpEndpoint:
 class _Refused(Exception):
     """A message cannot be served; the answer says why."""
 
-    def __init__(
-        self,
-        status: int,
-        reason: str,
-        glance: _Glance | None = None,
-        *,
-        code: int = INVALID_REQUEST,
-    ) -> None:
+    def __init__(self, status: int, reason: str, glance: _Glance | None = None) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
-        self.code = code
         self.message_id = None if glance is None else glance.id
 
 

@@ -361,6 +361,9 @@ async def test_notifications_are_accepted_and_not_answered(site: Site) -> None:
     for message in (cancelled, notification("notifications/zzz")):
         call = await site.ask(message, mcp_protocol_version=MODERN)
         assert (call.status, call.body) == (202, b"")
+        for version in (None, "2025-11-25"):  # there it is one of a session
+            call = await site.ask(message, mcp_protocol_version=version)
+            error_of(call, 400, -32600)
 
 
 @pytest.mark.broken_messages("client", sometimes=True)

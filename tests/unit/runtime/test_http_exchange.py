@@ -87,6 +87,11 @@ def make_server(stage: Stage, **options: Any) -> Server:
 
 def add_simple_tools(server: Server) -> None:
     @server.tool
+    async def talk(context: Context) -> str:
+        context.info("hello")
+        return "talked"
+
+    @server.tool
     async def roots(context: Context) -> int:
         return len(await context.list_roots())
 
@@ -246,6 +251,34 @@ async def test_requests_in_a_session_have_the_headers_of_their_own_http_request(
     for number in range(3):
         call = await site.ask(legacy_call(number, "who"), session=session, x_who=f"caller {number}")
         assert text_of(call.json) == f"caller {number} 192.0.2.7 /mcp?"
+
+
+async def test_log_messages_come_before_the_answer_where_they_can(site: Site) -> None:
+    session = await site.begin()
+    wanted = {"io.modelcontextprotocol/logLevel": "info"}
+    for call in (
+        site.post(*modern_call(1, "talk", meta=wanted)),
+        site.post(legacy_call(1, "talk"), session=session),
+    ):
+        heard, answer = await call.rest()
+        assert (heard["method"], heard["params"]["data"]) == ("notifications/message", "hello")
+        assert text_of(answer) == "talked"
+    for call in (
+        site.post(*modern_call(2, "talk")),
+        site.post(*modern_call(3, "talk", meta=wanted), accept="application/json"),
+        site.post(legacy_call(2, "talk"), session=session, accept="application/json"),
+    ):
+        assert text_of((await call.whole()).json) == "talked"
+
+
+async def test_an_answer_that_is_there_at_once_can_be_asked_for_again(site: Site) -> None:
+    session = await site.begin()
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    call = await site.ask(message, session=session, accept="text/event-stream")
+    priming, event = call.events
+    assert (priming.data, event.message["id"]) == ("", 1)
+    again = await site.get(session, priming.id).whole()
+    assert again.events == [event]
 
 
 # --- clients that go away

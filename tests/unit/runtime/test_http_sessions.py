@@ -120,8 +120,9 @@ async def test_waiting_for_a_client_that_has_gone_does_not_keep_a_session_alive(
 
 
 async def test_nothing_is_kept_of_sessions_that_have_ended(site: Site) -> None:
-    sessions = [await site.begin() for _ in range(20)]
-    for number, session in enumerate(sessions):
+    sessions = []
+    for number in range(20):
+        sessions.append(session := await site.begin())
         stream = site.get(session)
         await stream.event()
         if number % 2:
