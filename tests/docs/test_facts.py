@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import inspect
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, blocks_of
-from wigwag import Limits, Server
+from wigwag import Limits, Server, errors
 from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
 from wigwag.schema import METHODS, MODERN_REVISIONS
 from wigwag.transports.contract import Received
@@ -157,13 +158,54 @@ def test_the_table_of_loggers_has_what_is_logged() -> None:
     assert len(rows) == len(logged)
 
 
-def test_the_table_of_limits_has_all_of_them() -> None:
-    rows = {row[0].strip("`"): row[1] for row in table_of(DOCS / "writing-a-server.md", "Limits")}
-    assert rows.keys() == set(Limits.__struct_fields__)
-    assert Limits().max_message_bytes == 64 * 1024 * 1024
-    assert rows["max_message_bytes"] == "64 MiB"
-    for name in ("worker_threads", "subscriptions"):
-        assert rows[name] == str(getattr(Limits(), name))
+def shown_default(value: object) -> str:
+    """Return a default as the pages write it: seconds are floats, and many bytes MiB."""
+    mebibytes, rest = divmod(value, 1024 * 1024) if isinstance(value, int) else (0, 1)
+    if mebibytes and not rest:
+        return f"{mebibytes} MiB"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,g} s"
+    return "none" if value is None else f"{value:,}" if isinstance(value, int) else f'`"{value}"`'
+
+
+def named_in(cell: str) -> list[str]:
+    return re.findall(r"`(\w+)`", cell)
+
+
+def test_the_tables_of_limits_have_all_of_them() -> None:
+    rows = [
+        *table_of(DOCS / "writing-a-server.md", "Limits"),
+        *table_of(DOCS / "serving-over-http.md", "Limits"),
+    ]
+    assert {name for row in rows for name in named_in(row[0])} == set(Limits.__struct_fields__)
+    shown = {(row[0].strip("`"), row[1]) for row in rows if row[1] != "\N{EN DASH}"}
+    assert {name for name, _ in shown} == set(Limits.__struct_fields__)
+    for name, default in shown:
+        assert default == shown_default(getattr(Limits(), name)), name
+
+
+def test_the_table_of_http_options_has_all_of_them() -> None:
+    rows = table_of(DOCS / "serving-over-http.md", "In another application")
+    parameters = dict(inspect.signature(Server.http_app).parameters)
+    del parameters["self"]
+    shown = {
+        name: default
+        for row in rows
+        for name, default in zip(named_in(row[0]), row[1].split(", "), strict=True)
+    }
+    assert shown.pop("stores") == "in memory"
+    assert parameters.pop("stores").default is None
+    assert shown == {name: shown_default(each.default) for name, each in parameters.items()}
+
+
+def test_the_table_of_errors_has_what_a_client_raises() -> None:
+    rows = table_of(DOCS / "writing-a-client.md", "Errors")
+    named = {name for row in rows for name in re.findall(r"`([A-Z]\w+)`", " ".join(row))}
+    bases = {"McpError", "ProtocolError"}
+    of_handlers = {"QuestionFailed", "ToolError"}
+    assert named == set(errors.__all__) - bases - of_handlers
 
 
 def method_rows() -> dict[str, list[str]]:
