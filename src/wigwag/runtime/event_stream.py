@@ -151,10 +151,11 @@ class EventStream:
 
     def keep_alive(self) -> None:
         """Send a comment, if nothing has been sent since this was called before."""
-        if self.was_quiet and not self._pending and self._answer is not None:
+        if not self.was_quiet:
+            self.was_quiet = True
+        elif not self._pending and self._answer is not None:
             self._pending.append(_COMMENT)
             self._write_soon()
-        self.was_quiet = True
 
     def end(self) -> None:
         """End the stream, once everything has been sent."""

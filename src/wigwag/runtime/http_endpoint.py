@@ -84,7 +84,7 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
         session_lifetime: Seconds without a request after which a session is forgotten.
         streams: How many streams may be open: subscriptions, and standalone ones of sessions.
         calls: How many requests may be under way.
-        keep_alive: Seconds after which a silent stream gets a comment, so that nothing between
+        keep_alive: Seconds within which a silent stream gets a comment, so that nothing between
             server and client takes it for dead.
         retry: Seconds after which a client that lost a stream should come back.
     """
@@ -474,8 +474,10 @@ class HttpEndpoint:
 
     async def _keep_up(self) -> None:
         """Keep silent streams alive and forget sessions that are not used."""
+        # A stream that was silent for one turn gets its comment in the next.
+        interval = min(self._limits.keep_alive, self._limits.session_lifetime) / 2
         while True:
-            await asyncio.sleep(min(self._limits.keep_alive, self._limits.session_lifetime / 2))
+            await asyncio.sleep(interval)
             for exchange in list(self._around.open):
                 exchange.keep_alive()
             try:

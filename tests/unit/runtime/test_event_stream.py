@@ -19,6 +19,8 @@ from tests.asgi import (
     until,
 )
 from wigwag import Context, Limits, Server
+from wigwag.runtime.event_stream import EventStream
+from wigwag.transports.asgi import Answer
 
 pytestmark = pytest.mark.anyio
 
@@ -502,3 +504,34 @@ async def test_no_more_is_kept_than_allowed(stage: Stage) -> None:
         assert len(kept.events) == 3
         await site.delete(session)
         assert site.stores.events._sessions == {}  # type: ignore[attr-defined]
+
+
+# --- comments
+
+
+async def test_a_silent_stream_gets_a_comment_every_other_time() -> None:
+    sent: list[bytes] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("body", b""))
+
+    stream = EventStream(Answer(send), asyncio.get_running_loop(), on_detached=lambda: None)
+    stream.push([b"{}"])
+    await stream.written()
+    assert sent == [b"", b"data: {}\n\n"]
+    comments = []
+    for _ in range(6):
+        stream.keep_alive()
+        await stream.written()
+        comments.append(sent.count(b": keep-alive\n\n"))
+    assert comments == [0, 1, 1, 2, 2, 3]
+    stream.keep_alive()
+    stream.push([b"{}"])
+    stream.keep_alive()
+    await stream.written()
+    assert sent.count(b": keep-alive\n\n") == 3
+    stream.end()
+    await stream.written()
+    stream.keep_alive()
+    stream.keep_alive()
+    assert not stream.is_attached
