@@ -168,9 +168,13 @@ class HttpEndpoint:
         except ClientGone:
             await answer.nobody()
         else:
+            session = exchange.session
+            # Before the client knows: its next request may come to another replica.
+            if session is not None and session.is_changed:
+                await self._sessions.save(session)
             await exchange.respond(receive)
-            if exchange.session is not None:
-                await self._sessions.save(exchange.session)
+            if session is not None and session.is_changed:
+                await self._sessions.save(session)
 
     async def _take(
         self, scope: Scope, headers: RequestHeaders, receive: Receive, answer: Answer

@@ -61,6 +61,11 @@ class LiveSession:
         self.has_ended = False
 
     @property
+    def is_changed(self) -> bool:
+        """Whether something of its record is still to be kept."""
+        return self.saved != self.record.changes
+
+    @property
     def is_busy(self) -> bool:
         """Whether something goes on in it, other than waiting for a client that has gone."""
         in_flight = self.in_flight
@@ -147,9 +152,8 @@ class HttpSessions:
 
     async def save(self, live: LiveSession) -> None:
         """Keep what a request has changed of a session."""
-        if live.saved != live.record.changes:
-            live.saved = live.record.changes
-            await self._stores.sessions.save(live.id, _encode(live.record), self._lifetime)
+        live.saved = live.record.changes
+        await self._stores.sessions.save(live.id, _encode(live.record), self._lifetime)
 
     async def close(self, session_id: str) -> bool:
         """End a session, as its client wants; returns whether there was one."""

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.asgi import (
+    Call,
     Site,
+    hello,
     legacy,
     legacy_call,
     modern_call,
@@ -183,6 +185,37 @@ async def test_a_process_does_not_forget_a_session_that_another_uses(go: asyncio
             assert (await there.ask(legacy(number, "ping"), session=session)).status == 200
             await asyncio.sleep(LONG / 10)
         assert (await here.ask(legacy("here", "ping"), session=session)).status == 200
+
+
+class Notes(MemorySessions):
+    """A store that notes what was saved, and whether the client had been answered before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.call: Call | None = None
+        self.saved: list[bool] = []
+
+    async def save(self, session_id: str, record: bytes, lifetime: float) -> bool:
+        assert self.call is not None
+        self.saved.append(self.call.is_complete)
+        return await super().save(session_id, record, lifetime)
+
+
+async def test_what_has_changed_is_kept_before_the_client_is_answered(go: asyncio.Event) -> None:
+    sessions = Notes()
+    stores = Stores(sessions, MemoryEvents(), MemoryBus())
+    async with serving(make_server(go, LONG), stores=stores) as site:
+        begun = await site.ask(hello())
+        session = begun.headers["mcp-session-id"]
+        for message in (
+            notification("notifications/initialized"),
+            legacy(1, "resources/subscribe", {"uri": "memo://one"}),
+            legacy(2, "logging/setLevel", {"level": "error"}),
+            legacy(3, "tools/list"),
+        ):
+            sessions.call = site.post(message, session=session)
+            await sessions.call.whole()
+    assert sessions.saved == [False, False, False]
 
 
 class BrokenSessions(MemorySessions):
