@@ -7,8 +7,8 @@ An HTML comment right above a block, which readers do not see, says what a test 
 - `<!-- client of: server.py -->`: the block stands inside `async with Client("server.py")`, which
   is its `client`.
 - `<!-- client of: http://localhost:8765/mcp -->`: the same, with a client of a URL.
-- `<!-- serves -->`: the block starts a program, which goes on running behind all blocks that follow
-  on its page. What it prints is what tells that it is ready.
+- `<!-- serves -->`: the block starts a program, which goes on running behind those of the following
+  blocks that name its port. What it prints is what tells that it is ready.
 - `<!-- output -->`, `<!-- stderr -->`: what the block before prints; `...` stands for anything.
 - `<!-- log -->`: what the programs that go on running print meanwhile.
 - `<!-- drawing -->`: there is nothing to run.

@@ -95,6 +95,14 @@ def running(command: list[str], folder: Path, printout: Printout) -> Iterator[No
             reader.join()
 
 
+def servers_for(block: Block, before: Iterable[Block]) -> list[Block]:
+    """Return the blocks that start what a block speaks of, by its port."""
+    named = set(_port.findall(f"{block.name} {block.text}"))
+    return [
+        each for each in before if each.what == "serves" and named & {*_port.findall(each.text)}
+    ]
+
+
 def command_of(block: Block) -> tuple[list[str], str]:
     """Return the command of a block that starts something, and what it prints when it is ready."""
     line, _, ready = block.text.partition("\n")

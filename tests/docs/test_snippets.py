@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, Block, blocks_of, files_of, is_shown
-from tests.docs.serving import PATIENCE, Ports, all_running
+from tests.docs.serving import PATIENCE, Ports, all_running, servers_for
 
 GIVEN: Final = Path(__file__).with_name("given")
 
@@ -80,9 +80,7 @@ def test_the_block_does_what_its_page_says(block: Block, readers: Callable[[Path
     assert runner is not None, f"{block}: nobody knows how to run {block.language} {block.what}"
     folder, ports = readers(block.page)
     before = BLOCKS[block.page][: BLOCKS[block.page].index(block)]
-    if block.what in ("file", "more of"):
-        before = []
-    serving = [ports.put_into_block(each) for each in before if each.what == "serves"]
+    serving = [ports.put_into_block(each) for each in servers_for(block, before)]
     with all_running(serving, folder) as log:
         printed = runner(ports.put_into_block(block), folder)
         for shown in shown_below(block):
