@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wigwag.runtime.event_stream import EventStream, StreamLog
+from wigwag.stores.contract import Replay
 from wigwag.stores.memory import MemoryEvents
 from wigwag.transports.asgi import Answer
 
@@ -24,6 +25,22 @@ ACTIONS = st.sampled_from(
         "turn",
     ]
 )
+
+
+class SlowEvents(MemoryEvents):
+    """A store that is somewhere else: each call takes some turns of the event loop."""
+
+    async def append(self, session_id: str, stream: str, message: bytes) -> str:
+        await asyncio.sleep(0)
+        event_id = await super().append(session_id, stream, message)
+        await asyncio.sleep(0)
+        return event_id
+
+    async def replay(self, session_id: str, last_event_id: str) -> Replay | None:
+        await asyncio.sleep(0)
+        replay = await super().replay(session_id, last_event_id)
+        await asyncio.sleep(0)
+        return replay
 
 
 class Connection:
@@ -97,9 +114,9 @@ class Client:
         assert await self.stream.attach(fresh.answer, got[-1][0], fresh.is_over)
 
 
-async def play(actions: list[str], *, is_primed: bool) -> None:
+async def play(actions: list[str], events: MemoryEvents, *, is_primed: bool) -> None:
     client = Client()
-    log = StreamLog(MemoryEvents(), "session", "stream", is_primed=is_primed, retry=1.0)
+    log = StreamLog(events, "session", "stream", is_primed=is_primed, retry=1.0)
     client.stream = stream = EventStream(
         client.latest.answer,
         asyncio.get_running_loop(),
@@ -116,7 +133,7 @@ async def play(actions: list[str], *, is_primed: bool) -> None:
         pushed += count
 
     async def settle() -> None:
-        for _ in range(20):
+        for _ in range(40):
             await asyncio.sleep(0)
 
     plain: dict[str, Callable[[], object]] = {
@@ -153,6 +170,10 @@ async def play(actions: list[str], *, is_primed: bool) -> None:
     assert not stream.is_attached
 
 
-@given(st.lists(ACTIONS, max_size=25), st.booleans())
-def test_a_client_gets_every_message_once_and_in_order(actions: list[str], is_primed: bool) -> None:  # noqa: FBT001 - hypothesis gives it
-    asyncio.run(play(actions, is_primed=is_primed))
+@given(st.lists(ACTIONS, max_size=25), st.booleans(), st.sampled_from([MemoryEvents, SlowEvents]))
+def test_a_client_gets_every_message_once_and_in_order(
+    actions: list[str],
+    is_primed: bool,  # noqa: FBT001 - hypothesis gives it
+    store: type[MemoryEvents],
+) -> None:
+    asyncio.run(play(actions, store(), is_primed=is_primed))
