@@ -130,6 +130,7 @@ class HttpExchange(Dispatch):
         """Whether the client takes a stream."""
         self._stream: EventStream | None = None
         self._call: OpenCall | None = None
+        self._completing: asyncio.Task[None] | None = None
         self._is_complete = False
         self._has_waited = False
         self._is_stopping = False
@@ -225,7 +226,8 @@ class HttpExchange(Dispatch):
             return
         if is_done and self._stream is None and self._is_whole(messages):
             self._is_complete = True
-            start_task(self._complete(messages), loop=self._loop)
+            # Kept, for the event loop does not keep a task alive.
+            self._completing = start_task(self._complete(messages), loop=self._loop)
         else:
             self._push(messages)
 
