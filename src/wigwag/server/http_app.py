@@ -125,6 +125,7 @@ class HttpApp:
             allowed_hosts=options.allowed_hosts,
             allowed_origins=options.allowed_origins,
         )
+        self._has_warned = False
         self._life: _Life | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -300,6 +301,9 @@ class HttpApp:
                 )
                 endpoint.also_keep_alive(life.sse.keep_alive)
             stop_telling = self._server.tell(endpoint.publish)
+            if self.rules.any_host and not self._has_warned:
+                self._has_warned = True
+                _logger.warning("%s %s", self._server.info.name, self.rules.describe())
             life.begun(endpoint)
             try:
                 await life.stop.wait()

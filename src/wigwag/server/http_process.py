@@ -22,8 +22,6 @@ from wigwag.transports.sockets import bind_tcp
 if TYPE_CHECKING:
     from wigwag.server.http_app import HttpApp
 
-_logger = logging.getLogger("wigwag.http")
-
 # Longer than the 60 s for which most proxies keep an idle connection, so that they close it first.
 IDLE_CONNECTION_TIMEOUT: Final = 75
 # What is left to do once the application has ended its answers.
@@ -133,11 +131,9 @@ def _loop_factory() -> Any:
 
 
 def _announce(app: HttpApp, name: str, listener: socket.socket, scheme: str) -> None:
-    """Say where to connect to, and warn of a door that is open."""
+    """Say where to connect to."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     print(  # noqa: T201 - to whoever has started it
         f"{name} listens on {scheme}://{shown}:{port}{app.path or '/'}", file=sys.stderr, flush=True
     )
-    if app.rules.any_host:
-        _logger.warning("%s", app.rules.describe())

@@ -179,6 +179,23 @@ async def test_a_server_that_is_reached_by_any_name_still_refuses_foreign_pages(
         assert await refused(site, host="a.example", origin="https://b.example")
 
 
+async def test_a_server_that_is_reached_by_any_name_says_so_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving(make_server()) as site:
+        for _ in range(2):
+            await site.ask(*modern_echo())
+            await site.app.aclose()
+    (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert warning.name == "wigwag.http"
+    assert warning.getMessage().startswith("site accepts any Host (set allowed_hosts")
+    caplog.clear()
+    for options in ({"host": "127.0.0.1"}, {"allowed_hosts": ["mcp.example.com"]}):
+        async with serving(make_server(), **options) as site:
+            await site.open("GET", "/nope").whole()
+    assert "any Host" not in caplog.text
+
+
 async def test_a_refused_request_is_not_looked_at() -> None:
     async with serving(make_server(), host="127.0.0.1") as site:
         call = site.open("POST", headers={**JSON, "host": "evil.example"}, body=None)
