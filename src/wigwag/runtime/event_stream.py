@@ -94,6 +94,7 @@ class EventStream:
         "_is_held",
         "_is_primed",
         "_is_sending",
+        "_is_write_due",
         "_loop",
         "_missed",
         "_on_detached",
@@ -126,6 +127,7 @@ class EventStream:
         self._writer: asyncio.Task[None] | None = None
         self._is_sending = False  # and all that is being sent has been kept
         self._is_primed = False
+        self._is_write_due = False
         self._is_held = False  # while a client comes back
         self._attaching: asyncio.Lock | None = None
         self._farewell: bytes | None = None  # the connection is to end, though the stream goes on
@@ -235,7 +237,9 @@ class EventStream:
 
     def _write_soon(self) -> None:
         self.was_quiet = False
-        if self._writer is None and not self._is_held:
+        if self._writer is not None:
+            self._is_write_due = True  # it may be past the point where it would notice
+        elif not self._is_held:
             writer = start_task(self._write(), loop=self._loop)
             if not writer.done():
                 self._writer = writer
@@ -243,7 +247,8 @@ class EventStream:
 
     def _written(self, writer: asyncio.Task[None]) -> None:
         self._writer = None
-        if self._pending or writer.cancelled():
+        if self._is_write_due or writer.cancelled():
+            self._is_write_due = False
             self._write_soon()
 
     async def _write(self) -> None:

@@ -535,3 +535,27 @@ async def test_a_silent_stream_gets_a_comment_every_other_time() -> None:
     stream.keep_alive()
     stream.keep_alive()
     assert not stream.is_attached
+
+
+async def test_an_end_just_after_everything_was_written_ends_the_stream() -> None:
+    loop = asyncio.get_running_loop()
+    has_ended = asyncio.Event()
+
+    async def send(message: Any) -> None:
+        await asyncio.sleep(0)
+
+    stream = EventStream(Answer(send), loop, on_detached=has_ended.set)
+
+    def end_in_between() -> None:
+        """End it when the writer has finished, and before it has been told so."""
+        writer = stream._writer
+        assert writer is not None, "the moment has been missed"
+        if writer.done():
+            stream.end()
+        else:
+            loop.call_soon(end_in_between)
+
+    stream.push([b"{}"])
+    end_in_between()
+    async with asyncio.timeout(5):
+        await has_ended.wait()
