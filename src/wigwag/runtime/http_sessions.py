@@ -38,6 +38,7 @@ class LiveSession:
         "has_ended",
         "id",
         "in_flight",
+        "kept",
         "last_used",
         "record",
         "saved",
@@ -56,9 +57,17 @@ class LiveSession:
         self.standalone: EventStream | None = None
         """The stream for what belongs to no request, once the client has opened it."""
         self.saved = record.changes
+        self.kept = b""
+        """Its record as it is in the store, as far as is known here."""
         self.last_used = 0.0
         self.wire = wire
         self.has_ended = False
+
+    def refresh(self, record: Session) -> None:
+        """Take over what another replica has changed; all that goes on shares the record."""
+        for name in record.__struct_fields__:
+            setattr(self.record, name, getattr(record, name))
+        self.saved = record.changes
 
     @property
     def is_changed(self) -> bool:
@@ -127,33 +136,36 @@ class HttpSessions:
             StoreFull: There are too many.
         """
         session_id = os.urandom(_ID_BYTES).hex()
-        await self._stores.sessions.create(session_id, _encode(record), self._lifetime)
+        data = _encode(record)
+        await self._stores.sessions.create(session_id, data, self._lifetime)
         live = self._live[session_id] = LiveSession(session_id, record, wire)
+        live.kept = data
         live.last_used = now
         return live
 
     async def find(self, session_id: str, now: float) -> LiveSession | None:
         """Return the session of an id and note that it is in use; `None` when it is not known."""
+        data = await self._stores.sessions.touch(session_id, self._lifetime)
         live = self._live.get(session_id)
-        if live is not None:
-            live.last_used = now
-            if await self._stores.sessions.touch(session_id, self._lifetime):
-                return live
-            await self._drop(live, "the session has expired")
+        if data is None:
+            if live is not None:
+                await self._drop(live, "the session has expired")
             return None
-        data = await self._stores.sessions.load(session_id)
-        if data is None or not await self._stores.sessions.touch(session_id, self._lifetime):
-            return None
-        # Of another replica; two requests may have found it at the same time.
-        fresh = LiveSession(session_id, _decode(data), self._open_wire())
-        live = self._live.setdefault(session_id, fresh)
+        if live is None:  # of another replica
+            live = LiveSession(session_id, _decode(data), self._open_wire())
+            live.kept = data
+            self._live[session_id] = live
+        elif data != live.kept:  # another replica has changed it
+            live.refresh(_decode(data))
+            live.kept = data
         live.last_used = now
         return live
 
     async def save(self, live: LiveSession) -> None:
         """Keep what a request has changed of a session."""
         live.saved = live.record.changes
-        await self._stores.sessions.save(live.id, _encode(live.record), self._lifetime)
+        live.kept = _encode(live.record)
+        await self._stores.sessions.save(live.id, live.kept, self._lifetime)
 
     async def close(self, session_id: str) -> bool:
         """End a session, as its client wants; returns whether there was one."""
@@ -170,7 +182,7 @@ class HttpSessions:
         for live in list(self._live.values()):
             if live.is_busy:  # its lifetime counts from the end of the last request
                 live.last_used = now
-                if not await sessions.touch(live.id, self._lifetime):
+                if await sessions.touch(live.id, self._lifetime) is None:
                     await self._drop(live, "the session has ended")
             # Another replica may have used it since.
             elif live.last_used + self._lifetime < now and await sessions.load(live.id) is None:

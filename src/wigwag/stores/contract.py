@@ -41,8 +41,11 @@ class SessionStore(Protocol):
         """Keep what has changed; returns whether there is such a session."""
         ...
 
-    async def touch(self, session_id: str, lifetime: float) -> bool:
-        """Note that a session is in use; returns whether there is such a session."""
+    async def touch(self, session_id: str, lifetime: float) -> bytes | None:
+        """Note that a session is in use, and return what is known of it.
+
+        `None` when there is no such session. Another replica may have saved something meanwhile.
+        """
         ...
 
     async def delete(self, session_id: str) -> bool:

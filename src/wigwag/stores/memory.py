@@ -68,23 +68,23 @@ class MemorySessions:
 
     async def save(self, session_id: str, record: bytes, lifetime: float) -> bool:
         """Keep what has changed; returns whether there is such a session."""
-        if not await self.touch(session_id, lifetime):
+        if await self.touch(session_id, lifetime) is None:
             return False
         self._records[session_id] = (record, monotonic() + lifetime)
         return True
 
-    async def touch(self, session_id: str, lifetime: float) -> bool:
-        """Note that a session is in use; returns whether there is such a session."""
+    async def touch(self, session_id: str, lifetime: float) -> bytes | None:
+        """Note that a session is in use, and return what is known of it; `None` without one."""
         kept = self._records.get(session_id)
         if kept is None:
-            return False
+            return None
         now = monotonic()
         if kept[1] < now:
             del self._records[session_id]
-            return False
+            return None
         self._records[session_id] = (kept[0], now + lifetime)
         self._records.move_to_end(session_id)
-        return True
+        return kept[0]
 
     async def delete(self, session_id: str) -> bool:
         """Forget a session; returns whether there was one."""

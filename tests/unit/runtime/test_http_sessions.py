@@ -174,6 +174,30 @@ async def test_a_session_that_began_elsewhere_is_served(go: asyncio.Event) -> No
         assert (here.endpoint.sessions, there.endpoint.sessions) == (0, 0)
 
 
+async def test_what_one_process_learns_of_a_session_the_others_know(go: asyncio.Event) -> None:
+    stores = memory_stores()
+    async with (
+        serving(make_server(go, 100), stores=stores) as here,
+        serving(make_server(go, 100), stores=stores) as there,
+    ):
+        session = (await here.ask(hello(roots={}))).headers["mcp-session-id"]
+        stream = there.get(session)
+        await stream.event()
+        note = notification("notifications/initialized")
+        assert (await here.ask(note, session=session)).status == 202
+        call = there.post(legacy_call(1, "ask"), session=session)  # which needs that
+        assert (await call.message())["method"] == "roots/list"
+        call.disconnect()
+        uri = {"uri": "memo://one"}
+        await here.ask(legacy(2, "resources/subscribe", uri), session=session)
+        await there.ask(legacy(3, "ping"), session=session)
+        server = there.app._server
+        assert isinstance(server, Server)
+        server.resource_updated("memo://one")
+        assert (await stream.message())["params"] == uri
+        await there.delete(session)
+
+
 async def test_a_process_does_not_forget_a_session_that_another_uses(go: asyncio.Event) -> None:
     stores = memory_stores()
     async with (

@@ -34,12 +34,12 @@ async def test_a_session_is_kept_until_it_was_not_used_for_its_lifetime(clock: C
     await sessions.create("a", b"record", 10)
     clock.now += 9
     assert await sessions.load("a") == b"record"
-    assert await sessions.touch("a", 10)
+    assert await sessions.touch("a", 10) == b"record"
     clock.now += 9
     assert await sessions.load("a") == b"record"
     clock.now += 2
     assert await sessions.load("a") is None
-    assert not await sessions.touch("a", 10)
+    assert await sessions.touch("a", 10) is None
     assert len(sessions) == 0
 
 
