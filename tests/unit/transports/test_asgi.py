@@ -61,7 +61,7 @@ async def test_a_body_is_read_whole(parts: tuple[bytes, ...]) -> None:
 
 async def test_a_server_may_leave_out_what_is_empty() -> None:
     assert await read_body(giving([{"type": "http.request"}]), 3) == b""
-    more = [{"type": "http.request", "more_body": True}, {"type": "http.request"}]
+    more: list[Message] = [{"type": "http.request", "more_body": True}, {"type": "http.request"}]
     assert await read_body(giving(more), 3) == b""
 
 
