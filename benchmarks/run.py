@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; or all")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--secs", type=float, default=0.3, help="length of a sample")
-    parser.add_argument("--json", default="", help="write the medians and the ratios here")
+    parser.add_argument("--json", default="", help="write the medians, ratios and samples here")
     options = parser.parse_args()
     unknown = [part for part in options.parts if part not in PARTS]
     if unknown:
@@ -83,7 +83,7 @@ def main() -> None:
     pinner = pin(LOAD_CPU)
     if pinner is not None:
         pinner()
-    measured: dict[str, dict[str, dict[str, float]]] = {}
+    measured: dict[str, dict[str, Mapping[str, object]]] = {}
     try:
         for part in options.parts or PARTS:
             for title, candidates, rows in PARTS[part]:
@@ -94,6 +94,7 @@ def main() -> None:
                     measured[f"{title}: {row.name}, {row.unit}"] = {
                         "medians": row.medians(),
                         "ratios": row.ratios(),
+                        "samples": row.samples,
                     }
     except BenchmarkFailed as error:
         sys.exit(str(error))
