@@ -22,6 +22,8 @@ DEV := .venv/.dev-installed
 NEWEST_DEV := .venv-$(NEWEST_VERSION)/.installed
 BENCH_DEV := .venv-bench/.installed
 BENCH_PEERS := .venv-bench-mcp/.installed .venv-bench-fastmcp/.installed .venv-bench-node/.installed
+# Many tests wait for processes and sockets, so that more of them run than there are cores.
+SIDE_BY_SIDE := -n 3 --dist worksteal
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 
 # Kitebase: a client without Wigwag, against a server with it, and every message between them.
@@ -47,7 +49,7 @@ format: $(DEV)
 
 test: $(DEV)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q $(ARGS)
+	$(BIN)/coverage run -m pytest -q $(SIDE_BY_SIDE) $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 ifneq ($(NEWEST_VERSION),$(BASE_VERSION))
@@ -57,7 +59,7 @@ endif
 endif
 
 test-newest: $(NEWEST_DEV)
-	.venv-$(NEWEST_VERSION)/bin/python -m pytest -q $(ARGS)
+	.venv-$(NEWEST_VERSION)/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ARGS)
 
 # Bytecode first: import and start times mean nothing without it.
 bench: $(BENCH_DEV) $(BENCH_PEERS)
