@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET
 
 from tests.interop.peers import contract
-from wigwag import Client
+from wigwag import Client, Timeouts
 from wigwag.schema import (
     CallToolResult,
     CreateMessageRequestParams,
@@ -19,6 +19,8 @@ from wigwag.schema import (
     Root,
     TextContent,
 )
+
+START_SECONDS: Final = 30
 
 
 def text_of(result: CallToolResult) -> str:
@@ -49,6 +51,8 @@ class Peer(contract.Client):
             elicitation=self.elicit,
             sampling=self.sample,
             roots=[Root(uri="file:///demo", name="demo")],
+            # On a busy machine a server may be long in starting, and is not of old for that.
+            timeouts=Timeouts(probe=START_SECONDS),
         )
 
     def on_log(self, params: LoggingMessageNotificationParams) -> None:
