@@ -326,6 +326,16 @@ async def test_headers_go_with_every_request(library: Library) -> None:
             assert message.headers["user-agent"].startswith("wigwag/")
 
 
+async def test_headers_of_the_protocol_are_not_the_users_to_set() -> None:
+    theirs = {"MCP-Protocol-Version": "2025-11-25", "Mcp-Name": "x", "Last-Event-ID": "7"}
+    async with McpUrl(LATEST_LEGACY) as server:
+        async with client_of(server.url, headers={**theirs, "accept": "text/plain"}) as client:
+            await client.call_tool("tool")
+        hello = next(message for message in server.requests if message.asks == "initialize")
+        assert not {"mcp-protocol-version", "mcp-name", "last-event-id"} & set(hello.headers)
+        assert hello.headers["accept"] == "application/json, text/event-stream"
+
+
 @pytest.mark.parametrize("is_async", [True, False])
 async def test_headers_may_be_asked_for_with_each_request(
     is_async: bool,  # noqa: FBT001

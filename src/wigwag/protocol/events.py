@@ -36,6 +36,7 @@ class RequestReceived(Struct, eq=False):
         client_capabilities: What the client declared, on this request or in its handshake.
         client_info: What the client calls itself; nobody vouches for it.
         served_by: For whoever serves the request; the protocol does not look at it.
+        came_by: And what it came by, where that matters to a handler.
     """
 
     id: RequestId
@@ -50,6 +51,7 @@ class RequestReceived(Struct, eq=False):
     last_progress: float = -inf
     reply_batch: Any = None
     served_by: Any = None
+    came_by: Any = None
 
 
 class RequestCancelled(Struct, eq=False, frozen=True):

@@ -91,9 +91,8 @@ class Dispatch(ABC):
         self._tasks: dict[RequestReceived, asyncio.Task[Outcome]] = {}
         self._is_flush_due = False
 
-    @property
-    def http(self) -> HttpRequest | None:
-        """The HTTP request that the messages came by, if they came by one."""
+    def http_of(self, request: RequestReceived) -> HttpRequest | None:
+        """Return the HTTP request that a request came by, if it came by one."""
         return None
 
     # --- for handlers

@@ -35,7 +35,7 @@ from wigwag.runtime.event_stream import EventStream, encode_replay
 from wigwag.runtime.http_exchange import HttpExchange, OpenCall, Surroundings
 from wigwag.runtime.http_sessions import HttpSessions, LiveSession
 from wigwag.runtime.server_connection import CHANGES_DELAY
-from wigwag.runtime.wire_log import WireLog, open_wire_log
+from wigwag.runtime.wire_log import WireLog, is_wire_shown, open_wire_log
 from wigwag.schema import (
     INITIALIZE,
     LEGACY_REVISIONS,
@@ -130,7 +130,7 @@ class HttpEndpoint:
         self._loop = loop
         self._around = Surroundings(handlers, stores, loop, limits.retry)
         self._limit_digits = len(str(limits.max_message_bytes))
-        self._wire = open_wire_log("server") is not None
+        self._wire = is_wire_shown()
         self._sessions = HttpSessions(stores, limits.session_lifetime, self._open_wire)
         self._standalone: dict[LiveSession, EventStream] = {}
         self._changes: dict[Change, None] = {}  # to be reported soon, each once
@@ -233,10 +233,11 @@ class HttpEndpoint:
         if not accepts(headers.get(_ACCEPT))[1]:
             await _refuse(answer, _NOT_ACCEPTABLE, _NO_EVENTS)
             return
-        if not self._has_room_for_stream():
+        last_event_id = headers.last_event_id
+        # A stream that is gone on with is none more than there was.
+        if last_event_id is None and not self._has_room_for_stream():
             await _refuse(answer, _UNAVAILABLE, self._too_many_streams())
             return
-        last_event_id = headers.last_event_id
         call = OpenCall()
         if last_event_id is None:
             stream = self._open_standalone(session, answer, call)

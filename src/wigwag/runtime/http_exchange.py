@@ -135,9 +135,8 @@ class HttpExchange(Dispatch):
         self._has_waited = False
         self._is_stopping = False
 
-    @property
-    def http(self) -> HttpRequest:
-        """The HTTP request that the message came by."""
+    def http_of(self, request: RequestReceived) -> HttpRequest:
+        """Return the HTTP request that the message came by."""
         return HttpRequest(self._scope)
 
     # --- the way of a message

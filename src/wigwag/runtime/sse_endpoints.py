@@ -8,6 +8,7 @@ Spec: 2024-11-05 basic/transports#http-with-sse
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
 from typing import Final
@@ -17,13 +18,39 @@ from wigwag.bindings.http_headers import RequestHeaders, is_json
 from wigwag.bindings.sse import encode_event
 from wigwag.jsonrpc.codec import encode_error
 from wigwag.jsonrpc.codes import INVALID_REQUEST
+from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_exchange import OpenCall
 from wigwag.runtime.server_connection import ServerConnection
-from wigwag.transports.asgi import Answer, BodyTooLarge, ClientGone, Receive, Scope, read_body
+from wigwag.transports.asgi import (
+    Answer,
+    BodyTooLarge,
+    ClientGone,
+    HttpRequest,
+    Receive,
+    Scope,
+    read_body,
+)
 from wigwag.transports.contract import Connection, Receiver
 
+_logger = logging.getLogger("wigwag.http")
+
 _ID_BYTES: Final = 20
+
+
+class SseServed(ServerConnection):
+    """Serves one client, and knows by which POST each of its requests came."""
+
+    def http_of(self, request: RequestReceived) -> HttpRequest | None:
+        """Return the POST that a request came by."""
+        came_by: HttpRequest | None = request.came_by
+        return came_by
+
+    def _serve(self, request: RequestReceived) -> None:
+        connection = self._connection
+        assert isinstance(connection, _SseConnection)
+        request.came_by = connection.arriving
+        super()._serve(request)
 
 
 class _SseConnection:
@@ -31,16 +58,20 @@ class _SseConnection:
 
     def __init__(self, stream: EventStream) -> None:
         self.stream = stream
+        self.arriving: HttpRequest | None = None
+        """The POST whose message is being delivered."""
         self._receiver: Receiver | None = None
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver."""
         self._receiver = receiver
 
-    def deliver(self, message: bytes) -> None:
+    def deliver(self, message: bytes, http: HttpRequest) -> None:
         """Hand a message over that the client has posted; dropped when it has gone meanwhile."""
         if self._receiver is not None:
+            self.arriving = http
             self._receiver.messages_received([message])
+            self.arriving = None
 
     def lose(self) -> None:
         """Learn that the client has closed its stream."""
@@ -78,7 +109,7 @@ class SseEndpoints:
 
     def __init__(
         self,
-        serve: Callable[[Connection], ServerConnection],
+        serve: Callable[[Connection, type[SseServed]], SseServed],
         *,
         max_message_bytes: int,
         max_streams: int,
@@ -95,6 +126,7 @@ class SseEndpoints:
         """Open a client's stream."""
         if len(self._open) >= self._max_streams:
             limit = self._max_streams
+            _logger.warning("refused a stream: %s are open (Limits.streams)", limit)
             await _refuse(answer, 503, f"{limit} streams are open, and no more are allowed")
             return
         call = OpenCall()
@@ -105,7 +137,7 @@ class SseEndpoints:
         # Relative to this very URL: whatever a proxy has put in front of the path stays there.
         way = "../" if scope["path"].endswith("/") else ""
         target = f"{way}{self._messages_path}?session_id={session_id}"
-        served = self._serve(connection)
+        served = self._serve(connection, SseServed)
         # Before the client is told: it may post before this goes on.
         self._open[session_id] = connection
         self._served.add(served)
@@ -138,7 +170,7 @@ class SseEndpoints:
                 await answer.nobody()
             else:
                 await answer.whole(202)
-                connection.deliver(body)
+                connection.deliver(body, HttpRequest(scope))
 
     def keep_alive(self) -> None:
         """Send silent clients a comment."""

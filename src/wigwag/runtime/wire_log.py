@@ -39,10 +39,15 @@ class WireLog:
         )
 
 
-def open_wire_log(side: str) -> WireLog | None:
-    """Return a log for a new connection, or `None` while nobody listens to it."""
+def is_wire_shown() -> bool:
+    """Tell whether anybody wants to see messages."""
     if os.environ.get("WIGWAG_WIRE", "0") not in ("", "0") and not _logger.handlers:
         _logger.addHandler(logging.StreamHandler())
         _logger.setLevel(logging.DEBUG)
         _logger.propagate = False
-    return WireLog(side) if _logger.isEnabledFor(logging.DEBUG) else None
+    return _logger.isEnabledFor(logging.DEBUG)
+
+
+def open_wire_log(side: str) -> WireLog | None:
+    """Return a log for a new connection, or `None` while nobody listens to it."""
+    return WireLog(side) if is_wire_shown() else None

@@ -98,7 +98,7 @@ class Context(Inquiry):
 
         `None` over other transports. Credentials are among the headers: do not log them.
         """
-        return self._connection.http
+        return self._connection.http_of(self._request)
 
     @property
     def lifespan(self) -> Any:

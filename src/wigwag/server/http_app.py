@@ -21,8 +21,7 @@ from wigwag.protocol.server import ServerDescription
 from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Handler
 from wigwag.runtime.http_endpoint import HttpEndpoint, HttpLimits
-from wigwag.runtime.server_connection import ServerConnection
-from wigwag.runtime.sse_endpoints import SseEndpoints
+from wigwag.runtime.sse_endpoints import SseEndpoints, SseServed
 from wigwag.schema import Implementation
 from wigwag.stores.contract import Stores
 from wigwag.transports.asgi import Answer, Headers, Receive, Scope, Send
@@ -80,7 +79,7 @@ class Servable(Protocol):
         """Keep the server's lifespan open."""
         ...
 
-    def start(self, connection: Connection) -> ServerConnection:
+    def start(self, connection: Connection, kind: type[SseServed], /) -> SseServed:
         """Begin to serve a connection."""
         ...
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wigwag.server.questions import Question
 
+
 class InputRequired:
     """Returned by a handler that cannot finish before the client has answered something.
 

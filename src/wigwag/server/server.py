@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # a server that is not served over HTTP needs none of it
 MAX_TOOL_NAME_CHARACTERS: Final = 128
 
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound=ServerConnection)
 Lifespan = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
 
@@ -701,9 +702,16 @@ class Server:
             finally:
                 await served.aclose()
 
-    def start(self, connection: Connection) -> ServerConnection:
+    @overload
+    def start(self, connection: Connection) -> ServerConnection: ...
+    @overload
+    def start(self, connection: Connection, kind: type[S]) -> S: ...
+
+    def start(
+        self, connection: Connection, kind: type[ServerConnection] = ServerConnection
+    ) -> ServerConnection:
         """Begin to serve a connection, within `running`, and return what serves it."""
-        served = ServerConnection(connection, ServerProtocol(self._description), self._handlers)
+        served = kind(connection, ServerProtocol(self._description), self._handlers)
         stop_telling = self.tell(served.publish)
         served.call_when_closed(lambda _: stop_telling())
         return served
@@ -727,7 +735,8 @@ class Server:
 
         Modern requests and sessions of all legacy revisions that have them are served at the same
         path, with and without a slash at its end. Mounted at a prefix, the endpoint is below it,
-        and the prefix itself is the endpoint too. Nobody needs to run the application's lifespan.
+        and the prefix with a slash is the endpoint too. Nobody needs to run the lifespan of the
+        application.
 
         Args:
             path: The path of the endpoint.

@@ -189,7 +189,11 @@ class HttpRequest:
 
     @property
     def client(self) -> tuple[str, int] | None:
-        """Address and port it came from; those of a proxy, if one stands in between."""
+        """Address and port it came from, as the ASGI server tells.
+
+        Behind a proxy that the server trusts these are what the proxy says of its client. With
+        `Server.run` that is one on this machine, or those in `FORWARDED_ALLOW_IPS`.
+        """
         client = self._scope.get("client")
         return None if client is None else (client[0], client[1])
 

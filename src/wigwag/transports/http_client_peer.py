@@ -24,6 +24,8 @@ _MAX_REFUSAL_BYTES: Final = 256 * 1024
 _MAX_REDIRECTS: Final = 3
 _USER_AGENT: Final = f"wigwag/{__version__}"
 
+_OF_THE_PROTOCOL: Final = ("accept", "content-length", "content-type", "last-event-id")
+
 
 def open_peer(url: str, options: HttpOptions) -> HttpPeer:
     """Return what makes requests to a URL; nothing is sent yet.
@@ -118,8 +120,7 @@ class HttpPeer:
             given = given()
             if inspect.isawaitable(given):
                 given = await given
-        taken = {name.lower() for name in headers}
-        users = {name: value for name, value in given.items() if name.lower() not in taken}
+        users = {n: v for n, v in given.items() if not _is_of_the_protocol(n.lower())}
         if not any(name.lower() == "user-agent" for name in users):
             users["User-Agent"] = _USER_AGENT
         return {**users, **headers}
@@ -164,3 +165,8 @@ class HttpPeer:
         return HttpStatusError(
             self.name, response.status, response.reason, text, response.headers()
         )
+
+
+def _is_of_the_protocol(name: str) -> bool:
+    """Tell whether a header is set by the protocol, or left out because it must not be there."""
+    return name in _OF_THE_PROTOCOL or name.startswith("mcp-")

@@ -769,6 +769,28 @@ async def test_there_are_no_more_calls_and_streams_than_allowed(
     assert waited == [0, 1]
 
 
+async def test_an_answer_can_be_fetched_though_all_streams_are_taken() -> None:
+    server = make_server(limits=Limits(streams=1))
+    gate = asyncio.Event()
+
+    @server.tool
+    async def long(context: Context) -> str:
+        await context.close_stream()
+        await gate.wait()
+        return "long"
+
+    async with serving(server) as site:
+        session = await site.begin()
+        let_go = await site.post(legacy_call(1, "long"), session=session).whole()
+        (event,) = let_go.events
+        taken = await site.get(session).begun()
+        assert taken.status == 200
+        gate.set()
+        back = await site.get(session, event.id).whole()
+        assert back.status == 200
+        assert back.events[-1].message["result"]["content"][0]["text"] == "long"
+
+
 async def test_streams_that_clients_left_do_not_count() -> None:
     async with serving(make_server(limits=Limits(streams=2))) as site:
         for _ in range(3):

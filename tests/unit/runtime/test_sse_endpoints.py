@@ -55,6 +55,12 @@ def make_server(stage: Stage, **options: Any) -> Server:
     async def greet(context: Context) -> str:
         return f"{len(await context.list_roots())} roots"
 
+    @server.tool
+    async def who(context: Context) -> str:
+        await asyncio.sleep(0)
+        assert context.http_request is not None
+        return context.http_request.headers["X-User"]
+
     return server
 
 
@@ -160,6 +166,14 @@ async def test_clients_do_not_hear_each_other(site: Site) -> None:
     )
     texts = [answer["result"]["content"][0]["text"] for answer in answers]
     assert texts == ["0", "1", "2", "3", "4"]
+
+
+async def test_handlers_see_the_post_that_their_request_came_by(site: Site) -> None:
+    client = await connected(site)
+    for number, user in enumerate(("ann", "ben"), 1):
+        await client.post(legacy_call(number, "who"), **{"x-user": user})
+    answers = [await client.stream.message() for _ in range(2)]
+    assert {a["id"]: a["result"]["content"][0]["text"] for a in answers} == {1: "ann", 2: "ben"}
 
 
 async def test_a_client_can_be_asked(site: Site) -> None:
