@@ -87,7 +87,8 @@ def add_insight(server: Server) -> None:
 
     @server.tool
     async def stats() -> dict[str, int]:
-        """Count what the server holds."""
+        """Count what the server holds, this call included."""
+        await asyncio.sleep(0)  # without, it may be over before it is counted
         gc.collect()
         (endpoint,) = (each for each in gc.get_objects() if isinstance(each, HttpEndpoint))
         with open("/proc/self/statm") as numbers:  # noqa: ASYNC230 - it is no file
