@@ -9,9 +9,9 @@ modern request is remembered once it is answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Final, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -100,6 +100,9 @@ from wigwag.schema import (
     UnsupportedProtocolVersionData,
     project,
 )
+
+if TYPE_CHECKING:  # who does not serve HTTP never needs it
+    from wigwag.protocol.stated_headers import HeaderMismatch, StatedHeaders
 
 __all__ = ["Members", "ServerDescription", "ServerProtocol", "Session", "encode_members"]
 
@@ -251,49 +254,6 @@ class Session(Struct):
     """Whether there was no handshake, as the server keeps no sessions."""
     changes: int = 0
     """Grows whenever something of it changes, so that whoever keeps it knows."""
-
-
-class HeaderMismatch(Protocol):
-    """What is wrong with the headers that a message came with."""
-
-    @property
-    def reason(self) -> str:
-        """One sentence."""
-        ...
-
-    @property
-    def header(self) -> str:
-        """Which header it is about."""
-        ...
-
-
-class StatedHeaders(Protocol):
-    """What the headers of an HTTP request say about the message in its body.
-
-    Spec: basic/transports/streamable-http#request-headers
-    """
-
-    def agree(self, version: str, method: str, name: str) -> bool:
-        """Tell whether they plainly agree with version, method and name."""
-        ...
-
-    def check_version(self, version: str) -> HeaderMismatch | None:
-        """Compare with the version in `_meta`."""
-        ...
-
-    def check_method(self, method: str, name: str | None) -> HeaderMismatch | None:
-        """Compare with the method and, unless it is `None`, the name."""
-        ...
-
-    def check_notification(self, method: str) -> HeaderMismatch | None:
-        """Compare with the method of a notification, which need not be stated."""
-        ...
-
-    def check_parameters(
-        self, mirrored: Any, arguments: Mapping[str, Any]
-    ) -> HeaderMismatch | None:
-        """Compare with the arguments of a tool that are mirrored in headers."""
-        ...
 
 
 class ServerProtocol(PeerProtocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wigwag.errors import TransportError
 from wigwag.jsonrpc.codec import overlong_message
@@ -14,7 +14,9 @@ from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Dispatch, Handler, Outcome, fail_all
 from wigwag.runtime.wire_log import open_wire_log
-from wigwag.transports.contract import Connection, Received
+
+if TYPE_CHECKING:  # what is not needed to import a server
+    from wigwag.transports.contract import Connection, Received
 
 _logger = logging.getLogger("wigwag.server")
 

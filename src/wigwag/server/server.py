@@ -72,13 +72,13 @@ from wigwag.server.input_required import InputRequired
 from wigwag.server.lists import FeatureList
 from wigwag.server.results import ToolOutput
 from wigwag.server.signature import Parameters
-from wigwag.transports.contract import Connection
 
 if TYPE_CHECKING:
     from wigwag.server.memory import Keeper
     from wigwag.server.written_schema import WrittenParameters
+    from wigwag.transports.contract import Connection
 
-if TYPE_CHECKING:  # a server that is not served over HTTP needs none of it
+if TYPE_CHECKING:  # what is not needed to import a server
     from wigwag.server.http_app import HttpApp, HttpKeywords
     from wigwag.stores.contract import Stores
 
