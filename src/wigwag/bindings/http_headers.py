@@ -27,6 +27,7 @@ from wigwag.bindings.mirrored_parameters import MCP_PARAM_PREFIX, MirroredParame
 from wigwag.errors import LocalProtocolError
 
 __all__ = [
+    "COMMON_ACCEPTS",
     "LAST_EVENT_ID",
     "MCP_METHOD",
     "MCP_NAME",
@@ -124,6 +125,22 @@ class HeaderFault(msgspec.Struct, frozen=True):
     """The name of the header, for the error's data."""
 
 
+# What headers are compared with again and again, as bytes; texts that need encoding are not here.
+_plain: dict[str, bytes] = {}
+_MAX_PLAIN: Final = 1024
+_MAX_PLAIN_CHARACTERS: Final = 128
+
+
+def _as_plain(text: str) -> bytes | None:
+    """Return the bytes that a text is in a header; `None` if it cannot be written as it is."""
+    if not (text.isascii() and text.isprintable()) or text[:2] == SENTINEL[:2] or not text:
+        return None
+    data = text.encode()
+    if len(_plain) < _MAX_PLAIN and len(text) <= _MAX_PLAIN_CHARACTERS:
+        _plain[text] = data
+    return data
+
+
 class RequestHeaders:
     """The headers of one request.
 
@@ -134,17 +151,18 @@ class RequestHeaders:
         headers: Pairs of name and value as ASGI has them, the names in lower case.
     """
 
-    __slots__ = ("_repeated", "_values")
+    __slots__ = ("_repeated", "values")
 
     def __init__(self, headers: Sequence[tuple[bytes, bytes]]) -> None:
-        self._values = dict(headers)
+        self.values = dict(headers)
+        """The values by name, as they came; `get` is without the blanks around them."""
         self._repeated = _NO_NAMES
-        if len(self._values) != len(headers):
+        if len(self.values) != len(headers):
             self._join(headers)
 
     def get(self, name: bytes) -> bytes | None:
         """Return a value without the blanks around it, `None` if there is no such header."""
-        value = self._values.get(name)
+        value = self.values.get(name)
         return None if value is None else value.strip(b" \t")
 
     @property
@@ -167,20 +185,17 @@ class RequestHeaders:
 
         Quicker than the checks below, which tell what is wrong, or that nothing is after all.
         """
-        values = self._values
+        values = self.values
         return (
-            values.get(MCP_NAME) == name.encode()
-            and values.get(MCP_METHOD) == method.encode()
-            and values.get(MCP_PROTOCOL_VERSION) == version.encode()
+            values.get(MCP_NAME) == (_plain.get(name) or _as_plain(name))
+            and values.get(MCP_METHOD) == (_plain.get(method) or _as_plain(method))
+            and values.get(MCP_PROTOCOL_VERSION) == (_plain.get(version) or _as_plain(version))
             and not self._repeated
-            and name.isascii()
-            and name.isprintable()
-            and name[:2] != SENTINEL[:2]
         )
 
     def check_version(self, version: str) -> HeaderFault | None:
         """Compare the revision with the one in `_meta`."""
-        if self._values.get(MCP_PROTOCOL_VERSION) == version.encode() and not self._repeated:
+        if self.values.get(MCP_PROTOCOL_VERSION) == version.encode() and not self._repeated:
             return None
         return self._check_plainly(MCP_PROTOCOL_VERSION, "MCP-Protocol-Version", version)
 
@@ -192,7 +207,7 @@ class RequestHeaders:
             name: The member of its params that `NAME_MEMBERS` tells. `None` if it tells none or
                 the member is missing: then `Mcp-Name` is not looked at.
         """
-        values = self._values
+        values = self.values
         if not (values.get(MCP_METHOD) == method.encode() and not self._repeated):
             fault = self._check_plainly(MCP_METHOD, "Mcp-Method", method)
             if fault is not None:
@@ -278,13 +293,13 @@ class RequestHeaders:
             lines.setdefault(name, []).append(value)
         self._repeated = frozenset(name for name, values in lines.items() if len(values) > 1)
         for name in self._repeated:
-            self._values[name] = b", ".join(lines[name])
+            self.values[name] = b", ".join(lines[name])
 
 
 # --- what the bodies are
 
 
-_COMMON_ACCEPTS: Final[dict[bytes | None, tuple[bool, bool]]] = {
+COMMON_ACCEPTS: Final[dict[bytes | None, tuple[bool, bool]]] = {
     None: (True, True),
     b"*/*": (True, True),
     b"application/json, text/event-stream": (True, True),
@@ -307,7 +322,7 @@ def accepts(value: bytes | None) -> tuple[bool, bool]:
     Args:
         value: The value of its `Accept`.
     """
-    common = _COMMON_ACCEPTS.get(value)
+    common = COMMON_ACCEPTS.get(value)
     if common is not None or value is None:
         return common or (True, True)
     ranges: dict[bytes, bool] = {}

@@ -72,13 +72,17 @@ class ReplyBatch:
 
 
 class BothInFlight:
-    """The requests of either side that wait for an answer."""
+    """The requests of either side that wait for an answer.
+
+    Args:
+        outgoing: Ours, where nothing will ever be asked and one empty table is enough for all.
+    """
 
     __slots__ = ("incoming", "outgoing")
 
-    def __init__(self) -> None:
+    def __init__(self, outgoing: InFlight | None = None) -> None:
         self.incoming: dict[RequestId, RequestReceived] = {}
-        self.outgoing = InFlight()
+        self.outgoing = InFlight() if outgoing is None else outgoing
 
 
 class PeerProtocol(ABC):

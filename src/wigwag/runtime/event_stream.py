@@ -64,7 +64,7 @@ class StreamLog:
         if not self.is_primed or self._is_closed:
             return b""
         event_id = await self._events.append(self.session_id, self.stream, b"")
-        return encode_event(b"", id=event_id, retry=round(self.retry * 1000))
+        return b"id: %b\nretry: %d\ndata: \n\n" % (event_id.encode(), round(self.retry * 1000))
 
     async def replay(self, last_event_id: str) -> bytes | None:
         """Return the events that came after one; `None` when that is not known."""

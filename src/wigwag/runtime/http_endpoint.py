@@ -18,6 +18,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.bindings.http_headers import (
+    COMMON_ACCEPTS,
     MCP_PROTOCOL_VERSION,
     MCP_SESSION_ID,
     RequestHeaders,
@@ -26,8 +27,10 @@ from wigwag.bindings.http_headers import (
 )
 from wigwag.jsonrpc.codec import UNDECODABLE, encode_error
 from wigwag.jsonrpc.codes import INVALID_REQUEST
+from wigwag.jsonrpc.inflight import InFlight
 from wigwag.jsonrpc.messages import RequestId
 from wigwag.protocol.params import is_modern, read_broken_meta
+from wigwag.protocol.peer import BothInFlight
 from wigwag.protocol.server import ServerDescription, ServerProtocol, Session
 from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Handler
@@ -68,9 +71,11 @@ _NO_SESSION: Final = "Invalid Request: Mcp-Session-Id is missing; `initialize` g
 
 _NO_EVENTS: Final = "Not Acceptable: send `Accept: text/event-stream`"
 
-# What the names of all members begin with that make a message modern.
-_MODERN_PREFIX: Final = b"io.modelcontextprotocol"
+_LEGACY: Final = frozenset(revision.encode() for revision in LEGACY_REVISIONS)
 
+_NOTHING_ASKED: Final = InFlight()
+
+_JSON: Final = b"application/json"
 _CONTENT_TYPE: Final = b"content-type"
 _CONTENT_LENGTH: Final = b"content-length"
 _ACCEPT: Final = b"accept"
@@ -158,8 +163,22 @@ class HttpEndpoint:
         self, scope: Scope, headers: RequestHeaders, receive: Receive, answer: Answer
     ) -> None:
         """Take a message. Spec: basic/transports/streamable-http#sending-messages."""
+        session: LiveSession | None = None
+        record: Session | None = None
+        values = headers.values
         try:
-            exchange = await self._take(scope, headers, receive, answer)
+            accepted = COMMON_ACCEPTS.get(values.get(_ACCEPT)) or accepts(headers.get(_ACCEPT))
+            if values.get(_CONTENT_TYPE) != _JSON or not accepted[0]:
+                self._check_types(headers, accepted)
+            self._check_length(values.get(_CONTENT_LENGTH))
+            body = await read_body(receive, self._limits.max_message_bytes)
+            if MCP_SESSION_ID in values or not self._has_sessions:
+                session, record = await self._find_session(headers, body)
+            exchange = self._begin_exchange(scope, headers, answer, accepted, session, record)
+            exchange.take(body)
+            protocol = exchange.protocol
+            if protocol.session is not record or protocol.is_silent or not exchange.is_done:
+                await self._check_outcome(exchange, record, headers, body)
         except _Refused as refused:
             error = encode_error(refused.message_id, INVALID_REQUEST, refused.reason)
             await answer.whole(refused.status, error)
@@ -168,7 +187,6 @@ class HttpEndpoint:
         except ClientGone:
             await answer.nobody()
         else:
-            session = exchange.session
             # Before the client knows: its next request may come to another replica.
             if session is not None and session.is_changed:
                 await self._sessions.save(session)
@@ -176,32 +194,24 @@ class HttpEndpoint:
             if session is not None and session.is_changed:
                 await self._sessions.save(session)
 
-    async def _take(
-        self, scope: Scope, headers: RequestHeaders, receive: Receive, answer: Answer
-    ) -> HttpExchange:
-        """Take a message and begin to serve it.
+    async def _check_outcome(
+        self,
+        exchange: HttpExchange,
+        record: Session | None,
+        headers: RequestHeaders,
+        body: bytes,
+    ) -> None:
+        """Look at what a message has led to, where that is not just an answer.
 
         Raises:
-            _Refused: It is not served.
-            BodyTooLarge: It is too long.
-            ClientGone: The client went away.
+            _Refused: It is not served after all.
         """
-        accepted = accepts(headers.get(_ACCEPT))
-        self._check_head(headers, accepted)
-        body = await read_body(receive, self._limits.max_message_bytes)
-        session: LiveSession | None = None
-        record: Session | None = None
-        if not self._has_sessions or headers.get(MCP_SESSION_ID) is not None:
-            session, record = await self._find_session(headers, body)
-        exchange = self._begin_exchange(scope, headers, answer, accepted, session, record)
-        exchange.take(body)
         if exchange.protocol.session is not record:
-            await self._begin_session(exchange, answer, body)
+            await self._begin_session(exchange, body)
         elif not exchange.is_done:
             self._check_load(exchange, body)
-        elif session is None and exchange.protocol.is_silent:
+        elif exchange.session is None:
             self._check_silent(headers, body)
-        return exchange
 
     def _begin_exchange(
         self,
@@ -214,11 +224,10 @@ class HttpEndpoint:
     ) -> HttpExchange:
         if self._streams_always and accepted[1]:
             accepted = (False, True)
+        # Who has no session is never asked anything.
+        in_flight = BothInFlight(_NOTHING_ASKED) if session is None else session.in_flight
         protocol = ServerProtocol(
-            self._description,
-            session=record,
-            in_flight=None if session is None else session.in_flight,
-            headers=headers,
+            self._description, session=record, in_flight=in_flight, headers=headers
         )
         wire = None
         if self._wire:
@@ -259,14 +268,15 @@ class HttpEndpoint:
 
     # --- what a POST may be refused for before it is read
 
-    def _check_head(self, headers: RequestHeaders, accepted: tuple[bool, bool]) -> None:
-        length = headers.get(_CONTENT_LENGTH)
-        limit = self._limits.max_message_bytes
+    def _check_length(self, length: bytes | None) -> None:
         # One with fewer digits than the limit needs no closer look.
-        is_long = length is not None and len(length) >= self._limit_digits
-        if length is not None and is_long and length.isdigit() and int(length) > limit:
-            reason = f"Invalid Request: the body has {int(length)} bytes; the limit is {limit}"
-            raise _Refused(_TOO_LARGE, reason)
+        if length is not None and len(length) >= self._limit_digits and length.isdigit():
+            limit = self._limits.max_message_bytes
+            if int(length) > limit:
+                reason = f"Invalid Request: the body has {int(length)} bytes; the limit is {limit}"
+                raise _Refused(_TOO_LARGE, reason)
+
+    def _check_types(self, headers: RequestHeaders, accepted: tuple[bool, bool]) -> None:
         if not is_json(headers.get(_CONTENT_TYPE)):
             raise _Refused(_UNSUPPORTED_TYPE, "Unsupported Media Type: send application/json")
         if True not in accepted:
@@ -297,16 +307,16 @@ class HttpEndpoint:
         session_id = headers.get(MCP_SESSION_ID)
         assert session_id is not None
         stated = headers.get(MCP_PROTOCOL_VERSION)
-        version = None if stated is None else stated.decode("latin-1")
-        claims_modern = version is not None and version not in LEGACY_REVISIONS
-        # Few messages of sessions have to be looked at twice.
-        glance = _Glance.at(body) if claims_modern or _MODERN_PREFIX in body else None
+        claims_modern = stated is not None and stated not in _LEGACY
+        glance = _Glance.at(body) if claims_modern else None
         if glance is not None and is_modern(glance.meta):
             return None, None
         session = await self._sessions.find(session_id.decode("latin-1"), self._loop.time())
         if session is not None:
-            if claims_modern and stated is not None and version not in self._supported:
-                raise _Refused(_BAD_REQUEST, _unknown_version(stated, self._supported), glance)
+            if claims_modern and stated is not None:
+                version = stated.decode("latin-1")
+                if version not in self._supported:
+                    raise _Refused(_BAD_REQUEST, _unknown_version(stated, self._supported), glance)
             return session, session.record
         glance = _Glance.at(body)
         if is_modern(glance.meta) or glance.method == INITIALIZE:
@@ -336,7 +346,7 @@ class HttpEndpoint:
             is_assumed=True,
         )
 
-    async def _begin_session(self, exchange: HttpExchange, answer: Answer, body: bytes) -> None:
+    async def _begin_session(self, exchange: HttpExchange, body: bytes) -> None:
         """Keep the session that an exchange has begun."""
         record = exchange.protocol.session
         assert record is not None
@@ -348,7 +358,7 @@ class HttpEndpoint:
             _logger.warning("refused a session: %s (Limits.sessions)", error)
             reason = f"Service Unavailable: {error}"
             raise _Refused(_UNAVAILABLE, reason, _Glance.at(body)) from None
-        answer.add_header(MCP_SESSION_ID, session.id.encode())
+        exchange.add_header(MCP_SESSION_ID, session.id.encode())
 
     async def _session_for(self, headers: RequestHeaders, answer: Answer) -> LiveSession | None:
         """Return the session of a GET or DELETE; `None` when it has been refused."""

@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.bindings.sse import encode_event
 from wigwag.errors import LocalProtocolError
-from wigwag.jsonrpc.codes import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND
+from wigwag.jsonrpc.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
@@ -28,6 +28,9 @@ from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import LoggingLevel
 from wigwag.stores.contract import Stores
 from wigwag.transports.asgi import Answer, HttpRequest, Receive, Scope, wait_until_gone
+
+# How our own begin.
+_NOTIFICATION: Final = b'{"jsonrpc":"2.0","method"'
 
 _NOT_FOUND: Final = 404
 _BAD_REQUEST: Final = 400
@@ -139,6 +142,10 @@ class HttpExchange(Dispatch):
         """Return the HTTP request that the message came by."""
         return HttpRequest(self._scope)
 
+    def add_header(self, name: bytes, value: bytes) -> None:
+        """Add a line to the head of the answer."""
+        self._answer.add_header(name, value)
+
     # --- the way of a message
 
     def take(self, body: bytes) -> None:
@@ -149,10 +156,12 @@ class HttpExchange(Dispatch):
     async def respond(self, receive: Receive) -> None:
         """Answer; returns when the answer is complete, or the client has gone."""
         messages = self._messages_to_send()
-        if self.is_done:
+        if not self._tasks and not self.protocol.is_listened_to:
             self._is_complete = True
-            if not messages or self._is_whole(messages):
-                await self._answer_whole(messages)
+            if not messages:
+                await self._answer.whole(_ACCEPTED)
+            elif self._is_whole(messages):
+                await self._answer.whole(self._status(), messages[0])
             else:
                 await self._answer_with_events(messages)
             return
@@ -187,11 +196,13 @@ class HttpExchange(Dispatch):
 
     def _is_whole(self, messages: list[bytes]) -> bool:
         """Tell whether this is the answer and nothing else, and may be sent as it is."""
-        return not self.takes_events or (
+        if not self.takes_events:
+            return True
+        # A refusal has a status, whatever the client takes.
+        return (
             len(messages) == 1
-            # A refusal has a status, whatever the client takes.
             and (self._takes_json or self._status() != _OK)
-            and not messages[0].startswith(b'{"jsonrpc":"2.0","method"')
+            and not messages[0].startswith(_NOTIFICATION)
         )
 
     async def _answer_whole(self, messages: list[bytes]) -> None:
@@ -213,10 +224,9 @@ class HttpExchange(Dispatch):
         code = self.protocol.unserved
         if code is None:
             return _OK
-        in_session = self.protocol.session is not None
         if code == METHOD_NOT_FOUND:
-            return _OK if in_session else _NOT_FOUND
-        return _BAD_REQUEST if not in_session or code <= INVALID_REQUEST else _OK
+            return _NOT_FOUND if self.protocol.session is None else _OK
+        return _BAD_REQUEST
 
     def _flush(self) -> None:
         messages = self._messages_to_send()

@@ -145,8 +145,8 @@ class HttpApp:
             if path == self._health_path:
                 await Answer(send).whole(200, b'{"status":"ok"}')
                 return
-        origin = headers.get(b"origin")
-        refusal = self.rules.refusal(headers.get(b"host"), origin)
+        origin = headers.values.get(b"origin")
+        refusal = self.rules.refusal(headers.values.get(b"host"), origin)
         if refusal is not None:
             await _forbid(Answer(send), refusal)
             return

@@ -37,11 +37,11 @@ def memory_stores(
 
 
 class MemorySessions:
-    """Sessions, the one that was used longest ago first."""
+    """Sessions by their ids."""
 
     def __init__(self, max_sessions: int = DEFAULT_MAX_SESSIONS) -> None:
         self._max_sessions = max_sessions
-        self._records: OrderedDict[str, tuple[bytes, float]] = OrderedDict()  # with their ends
+        self._records: dict[str, tuple[bytes, float]] = {}  # with their ends
 
     def __len__(self) -> int:
         """How many are kept."""
@@ -83,7 +83,6 @@ class MemorySessions:
             del self._records[session_id]
             return None
         self._records[session_id] = (kept[0], now + lifetime)
-        self._records.move_to_end(session_id)
         return kept[0]
 
     async def delete(self, session_id: str) -> bool:

@@ -98,11 +98,13 @@ class Answer:
     async def whole(self, status: int, body: bytes = b"", headers: Headers = ()) -> None:
         """Answer with JSON, or with nothing."""
         self.is_begun = True
-        head = [*self._headers, *headers, (b"content-length", b"%d" % len(body))]
-        if body:
-            head.append(_JSON)
         if self.is_gone:
             return
+        head = [(b"content-length", b"%d" % len(body))]
+        if body:
+            head.append(_JSON)
+        if self._headers or headers:
+            head += (*self._headers, *headers)
         try:
             await self._send({"type": "http.response.start", "status": status, "headers": head})
             await self._send({"type": "http.response.body", "body": body})
@@ -111,8 +113,15 @@ class Answer:
 
     async def whole_events(self, data: bytes) -> None:
         """Answer with a stream of events that is complete."""
-        await self.begin_events()
-        await self._write({"type": "http.response.body", "body": data})
+        self.is_begun = True
+        if self.is_gone:
+            return
+        head = [*self._headers, *_EVENTS] if self._headers else _EVENTS
+        try:
+            await self._send({"type": "http.response.start", "status": 200, "headers": head})
+            await self._send({"type": "http.response.body", "body": data})
+        except OSError:
+            self.is_gone = True
 
     async def begin_events(self) -> None:
         """Answer with a stream of events."""
