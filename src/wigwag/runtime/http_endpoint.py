@@ -304,9 +304,10 @@ class HttpEndpoint:
         """
         if not self._has_sessions:
             return None, self._assumed_session(headers, body)
-        session_id = headers.get(MCP_SESSION_ID)
-        assert session_id is not None
-        stated = headers.get(MCP_PROTOCOL_VERSION)
+        session_id = headers.values[MCP_SESSION_ID].strip()
+        stated = headers.values.get(MCP_PROTOCOL_VERSION)
+        if stated is not None and stated not in _LEGACY:
+            stated = stated.strip()
         claims_modern = stated is not None and stated not in _LEGACY
         glance = _Glance.at(body) if claims_modern else None
         if glance is not None and is_modern(glance.meta):
