@@ -26,6 +26,31 @@ async def test_requests_are_answered_as_they_finish(client: Client) -> None:
     assert await first == "second"
 
 
+async def test_no_more_are_under_way_than_are_allowed(
+    revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server("s", limits=Limits(calls=2))
+    gate = asyncio.Event()
+    began: list[int] = []
+
+    @server.tool
+    async def wait(number: int) -> int:
+        began.append(number)
+        await gate.wait()
+        return number
+
+    async with Client(server, mode=revision) as client:
+        under_way = [asyncio.create_task(client.call_tool("wait", {"number": n})) for n in (1, 2)]
+        while len(began) < 2:  # noqa: ASYNC110 - the server says nothing yet
+            await asyncio.sleep(0)
+        with pytest.raises(RequestFailed, match="2 requests are under way, and no more"):
+            await client.call_tool("wait", {"number": 3})
+        assert "Limits.calls" in caplog.text
+        gate.set()
+        assert [(await task).text for task in under_way] == ["1", "2"]
+        assert (await client.call_tool("wait", {"number": 4})).text == "4"
+
+
 async def test_answers_are_matched_by_id_in_any_order(revision: str) -> None:
     peer = PeerServer(revision)
     async with client_of(peer) as client:

@@ -185,14 +185,57 @@ async def test_one_function_can_complete_everything_else(client: Client) -> None
     assert (await client.complete(ref, "path", "")).completion.values == [
         "bazaar://shelf/{+path}.path="
     ]
-    assert (await client.complete(ref, "unknown", "")).completion.values == []
+
+
+@pytest.mark.parametrize(
+    ("ref", "argument", "why"),
+    [
+        (PromptReference(name="hagle"), "goods", "Unknown prompt: 'hagle'; did you mean 'haggle'?"),
+    ],
+    ids=str,
+)
+async def test_what_does_not_exist_is_not_completed(
+    client: Client, ref: PromptReference | ResourceTemplateReference, argument: str, why: str
+) -> None:
+    with pytest.raises(RequestFailed) as caught:
+        await client.complete(ref, argument, "")
+    assert caught.value.code == -32602
+    assert caught.value.message.startswith(why)
+
+
+async def test_an_argument_that_does_not_exist_is_not_completed(revision: str) -> None:
+    server = Server("s")
+
+    @server.prompt
+    def greet(name: str, other: str = "") -> str:
+        return name
+
+    @server.resource("s://{folder}/{file}")
+    def read(folder: str, file: str) -> str:
+        return file
+
+    @server.completion("greet", "name")
+    def complete_name(typed: str) -> list[str]:
+        return []
+
+    template = ResourceTemplateReference(uri="s://{folder}/{file}")
+    async with Client(server, mode=revision) as client:
+        assert (await client.complete(template, "file", "a")).completion.values == []
+        with pytest.raises(RequestFailed, match="Unknown argument of prompt greet: 'nam'; did you"):
+            await client.complete(PromptReference(name="greet"), "nam", "a")
+        with pytest.raises(RequestFailed, match="'files'; did you mean 'file'"):
+            await client.complete(template, "files", "a")
 
 
 async def test_without_a_function_nothing_is_suggested(revision: str) -> None:
     server = Server("s")
 
+    @server.prompt
+    def greet(name: str, other: str = "") -> str:
+        return name
+
     @server.completion("greet", "name")
-    def name(typed: str) -> set[str]:
+    def complete_name(typed: str) -> set[str]:
         return {typed + "!"}
 
     async with Client(server, mode=revision) as client:
@@ -205,6 +248,7 @@ async def test_a_completion_that_is_no_list_is_an_internal_error(
     revision: str, log_text: Callable[[], str]
 ) -> None:
     server = Server("s")
+    server.prompt("haggle")(lambda goods: goods)
 
     @server.completion
     def text(ref: object) -> str:

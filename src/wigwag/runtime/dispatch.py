@@ -75,6 +75,7 @@ class Dispatch(ABC):
             response.
         loop: The event loop that everything happens on.
         wire: Where messages are shown, if anybody wants to see them.
+        max_calls: How many requests may be under way.
     """
 
     def __init__(
@@ -83,8 +84,10 @@ class Dispatch(ABC):
         handlers: Mapping[str, Handler],
         loop: asyncio.AbstractEventLoop,
         wire: WireLog | None,
+        max_calls: int = sys.maxsize,
     ) -> None:
         self.protocol = protocol
+        self._max_calls = max_calls
         self._handlers = handlers
         self._loop = loop
         self._wire = wire
@@ -191,10 +194,20 @@ class Dispatch(ABC):
                 self.protocol.send_result(request, task.result())
             except BaseException:  # noqa: BLE001 - sorted out there
                 self._finish(request, task)
+        elif len(self._tasks) >= self._max_calls:
+            self._refuse_one_too_many(request, task)
         else:
             request.served_by = self
             self._tasks[request] = task
             task.add_done_callback(partial(self._finish_later, request))
+
+    def _refuse_one_too_many(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
+        limit = self._max_calls
+        _logger.warning("refused %s: %s are under way (Limits.calls)", request.method, limit)
+        reason = f"Internal error: {limit} requests are under way, and no more are allowed"
+        self.protocol.send_error(request, INTERNAL_ERROR, reason)
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        task.cancel()
 
     def _finish_later(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
         self._tasks.pop(request, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +37,7 @@ class ServerConnection(Dispatch):
         protocol: The server's end of the conversation.
         handlers: What answers requests, by method.
         on_notification: Called with each notification that has no meaning to the protocol itself.
+        max_calls: How many requests may be under way.
     """
 
     def __init__(
@@ -45,9 +47,10 @@ class ServerConnection(Dispatch):
         handlers: Mapping[str, Handler],
         *,
         on_notification: Callable[[NotificationReceived], None] | None = None,
+        max_calls: int = sys.maxsize,
     ) -> None:
         loop = asyncio.get_running_loop()
-        super().__init__(protocol, handlers, loop, open_wire_log("server"))
+        super().__init__(protocol, handlers, loop, open_wire_log("server"), max_calls)
         self._connection = connection
         self._on_notification = on_notification
         self._input_ended = False

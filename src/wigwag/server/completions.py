@@ -49,17 +49,24 @@ class Completers:
         else:
             self._by_argument[feature, argument] = function
 
+    @property
+    def are_general(self) -> bool:
+        """Whether there is a function for whatever has none of its own."""
+        return self._general is not None
+
+    def has(self, params: CompleteRequestParams) -> bool:
+        """Tell whether there is a function for this very argument."""
+        return (_feature_of(params), params.argument.name) in self._by_argument
+
     async def complete(self, params: CompleteRequestParams) -> CompleteResult:
         """Answer a completion request; with nothing to offer, by an empty list."""
-        ref = params.ref
-        feature = ref.name if isinstance(ref, PromptReference) else ref.uri
         context = params.context
         known = {} if context is UNSET or context.arguments is UNSET else context.arguments
-        specific = self._by_argument.get((feature, params.argument.name))
+        specific = self._by_argument.get((_feature_of(params), params.argument.name))
         if specific is not None:
             found = await self._call(specific, params.argument.value, known)
         elif self._general is not None:
-            found = await self._call(self._general, ref, params.argument, context or None)
+            found = await self._call(self._general, params.ref, params.argument, context or None)
         else:
             found = []
         return CompleteResult(completion=_to_completion(found))
@@ -75,6 +82,10 @@ class Completers:
         if inspect.iscoroutinefunction(function):
             return await function(*used)
         return await self._threads.run(function, *used)
+
+
+def _feature_of(params: CompleteRequestParams) -> str:
+    return params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
 
 
 def _to_completion(found: Any) -> Completion:

@@ -43,12 +43,14 @@ from wigwag.schema import (
     REVISIONS,
     TOOLS_CALL,
     TOOLS_LIST,
+    CompleteRequestParams,
     Implementation,
     ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
     Prompt,
+    PromptReference,
     PromptsCapability,
     ReadResourceResult,
     Resource,
@@ -101,7 +103,7 @@ class Limits(Struct, frozen=True, kw_only=True):
         sessions: How many sessions legacy clients can have open over HTTP.
         session_lifetime: Seconds without a request after which such a session is forgotten.
         streams: How many streams HTTP clients can have open to listen.
-        calls: How many requests of HTTP clients can be under way.
+        calls: How many requests can be under way: of all clients over HTTP, of each elsewhere.
         events: How many events of a session are kept for a client that lost its connection.
         event_bytes: And how many bytes they have together.
         keep_alive: Seconds after which a silent stream gets a comment, so that no proxy cuts it.
@@ -711,7 +713,12 @@ class Server:
         self, connection: Connection, kind: type[ServerConnection] = ServerConnection
     ) -> ServerConnection:
         """Begin to serve a connection, within `running`, and return what serves it."""
-        served = kind(connection, ServerProtocol(self._description), self._handlers)
+        served = kind(
+            connection,
+            ServerProtocol(self._description),
+            self._handlers,
+            max_calls=self.limits.calls,
+        )
         stop_telling = self.tell(served.publish)
         served.call_when_closed(lambda _: stop_telling())
         return served
@@ -893,7 +900,31 @@ class Server:
         return await without_leaving(context.serve(getting))
 
     async def _complete(self, request: RequestReceived, connection: Dispatch) -> Outcome:
-        return await without_leaving(self._completers.complete(request.params))
+        params = request.params
+        if not self._completers.has(params):
+            self._check_reference(params)
+        return await without_leaving(self._completers.complete(params))
+
+    def _check_reference(self, params: CompleteRequestParams) -> None:
+        """See to it that what is to be completed exists. Spec: server/utilities/completion."""
+        ref, argument = params.ref, params.argument.name
+        if isinstance(ref, PromptReference):
+            prompt = self._prompts.get(ref.name)
+            if prompt is None:
+                raise _unknown("prompt", ref.name, self._prompts)
+            listed = prompt.definition.arguments
+            arguments = {} if listed is UNSET else {each.name: each for each in listed}
+            if argument not in arguments and not self._completers.are_general:
+                raise _unknown(f"argument of prompt {ref.name}", argument, arguments)
+            return
+        feature = self._templates.get(ref.uri)
+        if feature is None or feature.template is None:
+            if ref.uri in self._resources:
+                return
+            raise _unknown("resource template", ref.uri, self._templates)
+        if argument not in feature.template.names and not self._completers.are_general:
+            names = dict.fromkeys(feature.template.names)
+            raise _unknown(f"variable of {ref.uri}", argument, names)
 
 
 def _name_of(function: Callable[..., Any]) -> str:
