@@ -84,7 +84,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 $(RUNTIME): pyproject.toml | .venv/bin/python
-	$(BIN)/python $(PIP_INSTALL) -e .
+	$(BIN)/python $(PIP_INSTALL) -e '.[http]'
 	@touch $@
 
 $(DEV): pyproject.toml $(RUNTIME)
