@@ -49,6 +49,8 @@ class OutgoingRequest:
 class InFlight:
     """The table of `OutgoingRequest`s of one side of a connection."""
 
+    __slots__ = ("_last_id", "_requests")
+
     def __init__(self) -> None:
         self._requests: dict[RequestId, OutgoingRequest] = {}
         self._last_id = 0

@@ -72,17 +72,13 @@ class ReplyBatch:
 
 
 class BothInFlight:
-    """The requests of either side that wait for an answer.
-
-    Args:
-        outgoing: Ours, where nothing will ever be asked and one empty table is enough for all.
-    """
+    """The requests of either side that wait for an answer."""
 
     __slots__ = ("incoming", "outgoing")
 
-    def __init__(self, outgoing: InFlight | None = None) -> None:
+    def __init__(self) -> None:
         self.incoming: dict[RequestId, RequestReceived] = {}
-        self.outgoing = InFlight() if outgoing is None else outgoing
+        self.outgoing = InFlight()
 
 
 class PeerProtocol(ABC):
@@ -94,9 +90,12 @@ class PeerProtocol(ABC):
     """
 
     def __init__(self, in_flight: BothInFlight | None = None) -> None:
-        both = BothInFlight() if in_flight is None else in_flight
-        self._incoming = both.incoming
-        self._outgoing = both.outgoing
+        if in_flight is None:
+            self._incoming: dict[RequestId, RequestReceived] = {}
+            self._outgoing = InFlight()
+        else:
+            self._incoming = in_flight.incoming
+            self._outgoing = in_flight.outgoing
         self._to_send: list[bytes] = []
 
     # --- bytes in, bytes out

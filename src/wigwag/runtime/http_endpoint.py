@@ -27,10 +27,8 @@ from wigwag.bindings.http_headers import (
 )
 from wigwag.jsonrpc.codec import UNDECODABLE, encode_error
 from wigwag.jsonrpc.codes import INVALID_REQUEST
-from wigwag.jsonrpc.inflight import InFlight
 from wigwag.jsonrpc.messages import RequestId
 from wigwag.protocol.params import is_modern, read_broken_meta
-from wigwag.protocol.peer import BothInFlight
 from wigwag.protocol.server import ServerDescription, ServerProtocol, Session
 from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Handler
@@ -72,8 +70,6 @@ _NO_SESSION: Final = "Invalid Request: Mcp-Session-Id is missing; `initialize` g
 _NO_EVENTS: Final = "Not Acceptable: send `Accept: text/event-stream`"
 
 _LEGACY: Final = frozenset(revision.encode() for revision in LEGACY_REVISIONS)
-
-_NOTHING_ASKED: Final = InFlight()
 
 _JSON: Final = b"application/json"
 _CONTENT_TYPE: Final = b"content-type"
@@ -224,8 +220,7 @@ class HttpEndpoint:
     ) -> HttpExchange:
         if self._streams_always and accepted[1]:
             accepted = (False, True)
-        # Who has no session is never asked anything.
-        in_flight = BothInFlight(_NOTHING_ASKED) if session is None else session.in_flight
+        in_flight = None if session is None else session.in_flight
         protocol = ServerProtocol(
             self._description, session=record, in_flight=in_flight, headers=headers
         )

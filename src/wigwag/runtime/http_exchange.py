@@ -114,6 +114,14 @@ class HttpExchange(Dispatch):
         accepts: Whether the client takes JSON, and whether it takes a stream.
     """
 
+    # What most exchanges never come to set.
+    _stream: EventStream | None = None
+    _call: OpenCall | None = None
+    _completing: asyncio.Task[None] | None = None
+    _is_complete = False
+    _has_waited = False
+    _is_stopping = False
+
     def __init__(
         self,
         around: Surroundings,
@@ -131,12 +139,6 @@ class HttpExchange(Dispatch):
         self._answer = answer
         self._takes_json, self.takes_events = accepts
         """Whether the client takes a stream."""
-        self._stream: EventStream | None = None
-        self._call: OpenCall | None = None
-        self._completing: asyncio.Task[None] | None = None
-        self._is_complete = False
-        self._has_waited = False
-        self._is_stopping = False
 
     def http_of(self, request: RequestReceived) -> HttpRequest:
         """Return the HTTP request that the message came by."""
