@@ -1,7 +1,7 @@
 """Streams that are cut at any time: a client gets every message once and in order, or is told."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import given
@@ -30,11 +30,11 @@ ACTIONS = st.sampled_from(
 class SlowEvents(MemoryEvents):
     """A store that is somewhere else: each call takes some turns of the event loop."""
 
-    async def append(self, session_id: str, stream: str, message: bytes) -> str:
+    async def append(self, session_id: str, stream: str, messages: Sequence[bytes]) -> list[str]:
         await asyncio.sleep(0)
-        event_id = await super().append(session_id, stream, message)
+        ids = await super().append(session_id, stream, messages)
         await asyncio.sleep(0)
-        return event_id
+        return ids
 
     async def replay(self, session_id: str, last_event_id: str) -> Replay | None:
         await asyncio.sleep(0)

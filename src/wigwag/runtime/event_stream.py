@@ -11,7 +11,7 @@ Spec: 2025-11-25 basic/transports#resumability-and-redelivery
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 from wigwag.bindings.sse import encode_event
@@ -52,18 +52,28 @@ class StreamLog:
         self.is_primed = is_primed
         self.retry = retry
 
-    async def encode(self, message: bytes) -> bytes:
-        """Keep a message, and return the event that it is."""
+    async def encode(self, messages: Sequence[bytes]) -> bytes:
+        """Keep messages, and return the events that they are."""
         if self._is_closed:
-            return encode_event(message)
-        event_id = await self._events.append(self.session_id, self.stream, message)
-        return encode_event(message, id=event_id)
+            return b"".join([encode_event(message) for message in messages])
+        ids = await self._events.append(self.session_id, self.stream, messages)
+        return encode_replay(zip(ids, messages, strict=True))
+
+    async def encode_whole(self, messages: Sequence[bytes]) -> bytes:
+        """Keep all there is of a stream, and return its events, the first one with them."""
+        if self._is_closed or not self.is_primed:
+            return await self.encode(messages)
+        ids = await self._events.append(self.session_id, self.stream, [b"", *messages])
+        return self._first_event(ids[0]) + encode_replay(zip(ids[1:], messages, strict=True))
 
     async def prime(self) -> bytes:
         """Return the event that a stream begins with, empty when it begins with none."""
         if not self.is_primed or self._is_closed:
             return b""
-        event_id = await self._events.append(self.session_id, self.stream, b"")
+        [event_id] = await self._events.append(self.session_id, self.stream, [b""])
+        return self._first_event(event_id)
+
+    def _first_event(self, event_id: str) -> bytes:
         return b"id: %b\nretry: %d\ndata: \n\n" % (event_id.encode(), round(self.retry * 1000))
 
     async def replay(self, last_event_id: str) -> bytes | None:
@@ -260,7 +270,7 @@ class EventStream:
             self._is_primed = True
             await self._send(await self.log.prime())
         while self._pending and not self._is_held:
-            await self._send(b"".join([await self._encode(each) for each in self._take()]))
+            await self._send(await self._encode(self._take()))
         if self._is_held:
             return
         if self._answer is not None and (self.has_ended or self._farewell is not None):
@@ -279,10 +289,14 @@ class EventStream:
         self._pending_bytes = 0
         return pending
 
-    async def _encode(self, message: bytes) -> bytes:
-        if message is _COMMENT:
-            return message
-        return encode_event(message) if self.log is None else await self.log.encode(message)
+    async def _encode(self, pending: list[bytes]) -> bytes:
+        messages = [each for each in pending if each is not _COMMENT]
+        comment = _COMMENT if len(messages) < len(pending) else b""
+        if not messages:
+            return comment
+        if self.log is not None:
+            return comment + await self.log.encode(messages)
+        return comment + b"".join([encode_event(message) for message in messages])
 
     async def _send(self, data: bytes) -> None:
         answer = self._answer
@@ -316,6 +330,6 @@ async def _end(answer: Answer) -> None:
     await answer.end()
 
 
-def encode_replay(events: Sequence[tuple[str, bytes]]) -> bytes:
-    """Encode events that were sent before."""
+def encode_replay(events: Iterable[tuple[str, bytes]]) -> bytes:
+    """Encode events that have been kept."""
     return b"".join([encode_event(message, id=event_id) for event_id, message in events])

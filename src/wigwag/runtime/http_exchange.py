@@ -218,8 +218,7 @@ class HttpExchange(Dispatch):
             await self._answer.whole_events(b"".join([encode_event(each) for each in messages]))
             return
         log = self.session.new_log(self._around.stores, self._around.retry)
-        events = [await log.prime(), *[await log.encode(each) for each in messages]]
-        await self._answer.whole_events(b"".join(events))
+        await self._answer.whole_events(await log.encode_whole(messages))
 
     def _status(self) -> int:
         """Return the status of a single answer. Spec: basic/transports/streamable-http."""

@@ -65,8 +65,10 @@ class Replay(NamedTuple):
 class EventStore(Protocol):
     """The latest events of the streams of sessions, for clients that come back after a cut."""
 
-    async def append(self, session_id: str, stream: str, message: bytes) -> str:
-        """Keep an event, and return its id, which is unique among all streams of the session."""
+    async def append(
+        self, session_id: str, stream: str, messages: Sequence[bytes]
+    ) -> Sequence[str]:
+        """Keep events, and return their ids, which are unique among all streams of the session."""
         ...
 
     async def replay(self, session_id: str, last_event_id: str) -> Replay | None:

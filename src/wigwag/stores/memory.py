@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Final
 
@@ -124,17 +124,23 @@ class MemoryEvents:
         # Those with events, the one whose latest event is the oldest first.
         self._order: OrderedDict[str, _SessionEvents] = OrderedDict()
 
-    async def append(self, session_id: str, stream: str, message: bytes) -> str:
-        """Keep an event, and return its id."""
+    async def append(self, session_id: str, stream: str, messages: Sequence[bytes]) -> list[str]:
+        """Keep events, and return their ids."""
         kept = self._sessions.get(session_id)
         if kept is None:
             kept = self._sessions[session_id] = _SessionEvents()
         self._order[session_id] = kept
         self._order.move_to_end(session_id)
-        kept.last_number += 1
-        kept.events.append((kept.last_number, stream, message))
-        kept.bytes += len(message)
-        self._total_bytes += len(message)
+        number, size = kept.last_number, 0
+        ids = []
+        for message in messages:
+            number += 1
+            size += len(message)
+            kept.events.append((number, stream, message))
+            ids.append(f"{number}-{stream}")
+        kept.last_number = number
+        kept.bytes += size
+        self._total_bytes += size
         while len(kept.events) > self._max_events or (
             kept.bytes > self._max_bytes and len(kept.events) > 1
         ):
@@ -142,7 +148,7 @@ class MemoryEvents:
         while self._total_bytes > self._max_total_bytes and len(self._order) > 1:
             oldest = next(iter(self._order))
             self._drop_all(self._order.pop(oldest))
-        return f"{kept.last_number}-{stream}"
+        return ids
 
     def _drop_first(self, kept: _SessionEvents) -> None:
         size = len(kept.events.popleft()[2])

@@ -19,6 +19,12 @@ class Clock:
         return self.now
 
 
+async def add(events: MemoryEvents, session_id: str, stream: str, message: bytes) -> str:
+    """Keep one event and return its id."""
+    [event_id] = await events.append(session_id, stream, [message])
+    return event_id
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
@@ -91,10 +97,10 @@ async def test_there_are_no_more_sessions_than_allowed(clock: Clock) -> None:
 
 async def test_what_came_after_an_event_on_its_stream_is_replayed_in_order() -> None:
     events = MemoryEvents()
-    first = await events.append("s", "x", b"1")
-    await events.append("s", "y", b"other")
-    second = await events.append("s", "x", b"2")
-    third = await events.append("s", "x", b"3")
+    first = await add(events, "s", "x", b"1")
+    await add(events, "s", "y", b"other")
+    second = await add(events, "s", "x", b"2")
+    third = await add(events, "s", "x", b"3")
     assert await events.replay("s", first) == Replay("x", [(second, b"2"), (third, b"3")])
     assert await events.replay("s", third) == Replay("x", [])
     assert len({first, second, third}) == 3
@@ -102,8 +108,8 @@ async def test_what_came_after_an_event_on_its_stream_is_replayed_in_order() -> 
 
 async def test_events_of_other_sessions_are_not_replayed() -> None:
     events = MemoryEvents()
-    mine = await events.append("mine", "x", b"1")
-    await events.append("others", "x", b"secret")
+    mine = await add(events, "mine", "x", b"1")
+    await add(events, "others", "x", b"secret")
     assert await events.replay("mine", mine) == Replay("x", [])
     assert await events.replay("unknown", mine) is None
 
@@ -113,14 +119,14 @@ async def test_events_of_other_sessions_are_not_replayed() -> None:
 )
 async def test_ids_that_were_not_given_out_are_not_known(event_id: str) -> None:
     events = MemoryEvents()
-    assert await events.append("s", "x", b"1") == "1-x"
-    await events.append("s", "y", b"2")
+    assert await add(events, "s", "x", b"1") == "1-x"
+    await add(events, "s", "y", b"2")
     assert await events.replay("s", event_id) is None
 
 
 async def test_only_the_latest_events_are_kept() -> None:
     events = MemoryEvents(max_events=3)
-    ids = [await events.append("s", "x", b"%d" % number) for number in range(5)]
+    ids = [await add(events, "s", "x", b"%d" % number) for number in range(5)]
     assert await events.replay("s", ids[1]) is None  # what came after it may be gone as well
     replay = await events.replay("s", ids[2])
     assert replay is not None
@@ -129,20 +135,20 @@ async def test_only_the_latest_events_are_kept() -> None:
 
 async def test_only_so_many_bytes_are_kept_but_always_the_latest_event() -> None:
     events = MemoryEvents(max_bytes=10)
-    ids = [await events.append("s", "x", b"x" * 4) for _ in range(3)]
+    ids = [await add(events, "s", "x", b"x" * 4) for _ in range(3)]
     assert await events.replay("s", ids[0]) is None
     assert await events.replay("s", ids[1]) == Replay("x", [(ids[2], b"xxxx")])
-    large = await events.append("s", "x", b"x" * 100)
+    large = await add(events, "s", "x", b"x" * 100)
     assert await events.replay("s", ids[2]) is None
     assert await events.replay("s", large) == Replay("x", [])
-    after = await events.append("s", "x", b"y")
+    after = await add(events, "s", "x", b"y")
     assert await events.replay("s", large) is None
     assert await events.replay("s", after) == Replay("x", [])
 
 
 async def test_events_can_be_forgotten() -> None:
     events = MemoryEvents()
-    first = await events.append("s", "x", b"1")
+    first = await add(events, "s", "x", b"1")
     await events.forget("s")
     await events.forget("unknown")
     assert await events.replay("s", first) is None
@@ -150,25 +156,25 @@ async def test_events_can_be_forgotten() -> None:
 
 async def test_sessions_together_keep_only_so_many_bytes() -> None:
     events = MemoryEvents(max_total_bytes=10)
-    first = await events.append("a", "x", b"xxxx")
-    second = await events.append("b", "x", b"xxxx")
-    again = await events.append("a", "x", b"x")
-    await events.append("c", "x", b"xxxx")  # b has had none for the longest time
+    first = await add(events, "a", "x", b"xxxx")
+    second = await add(events, "b", "x", b"xxxx")
+    again = await add(events, "a", "x", b"x")
+    await add(events, "c", "x", b"xxxx")  # b has had none for the longest time
     assert await events.replay("b", second) is None
     assert await events.replay("a", first) == Replay("x", [(again, b"x")])
-    later = await events.append("b", "x", b"")
+    later = await add(events, "b", "x", b"")
     assert later != second
     assert await events.replay("b", later) == Replay("x", [])
 
 
 async def test_what_is_forgotten_makes_room() -> None:
     events = MemoryEvents(max_total_bytes=10)
-    first = await events.append("a", "x", b"x" * 5)
+    first = await add(events, "a", "x", b"x" * 5)
     for _ in range(5):
-        await events.append("b", "x", b"x" * 5)
+        await add(events, "b", "x", b"x" * 5)
         await events.forget("b")
     assert await events.replay("a", first) == Replay("x", [])
-    large = await events.append("b", "x", b"x" * 100)
+    large = await add(events, "b", "x", b"x" * 100)
     assert await events.replay("a", first) is None
     assert await events.replay("b", large) == Replay("x", [])
 
@@ -209,3 +215,12 @@ def test_the_limits_are_those_of_the_stores() -> None:
     assert stores.sessions._max_sessions == 1
     events = stores.events
     assert (events._max_events, events._max_bytes, events._max_total_bytes) == (2, 3, 4)
+
+
+async def test_events_may_be_kept_together() -> None:
+    events = MemoryEvents()
+    ids = await events.append("s", "x", [b"1", b"2", b"3"])
+    assert ids == ["1-x", "2-x", "3-x"]
+    assert await events.replay("s", ids[0]) == Replay("x", [(ids[1], b"2"), (ids[2], b"3")])
+    assert await events.append("s", "x", []) == []
+    assert await add(events, "s", "x", b"4") == "4-x"
