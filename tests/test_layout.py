@@ -28,6 +28,7 @@ ELSEWHERE = {
     "server/http_process.py": "e2e: real processes and signals",
     "server/inquiry.py": "interaction: a client and a server through the public API",
     "server/process.py": "e2e: real processes and signals",
+    "transports/http_client_connection.py": "interaction: the tests of the two kinds of connection",
     "transports/http_client_httpx2.py": "interaction: test_http_client_requests, with each library",
     "transports/http_client_peer.py": "interaction: test_http_client_requests, with each library",
     "transports/http_client_sse.py": "interaction: test_http_client_sse",

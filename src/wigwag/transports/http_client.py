@@ -42,7 +42,8 @@ from wigwag.schema import (
     V2024_11_05,
     V2025_03_26,
 )
-from wigwag.transports.contract import ExchangeReceiver, Received, Receiver
+from wigwag.transports.contract import Received
+from wigwag.transports.http_client_connection import HttpConnection
 from wigwag.transports.http_client_engine import HttpResponse
 from wigwag.transports.http_client_peer import HttpPeer
 from wigwag.transports.http_client_stream import EventStream, is_event_stream
@@ -63,7 +64,7 @@ _POST_HEADERS: Final = {
 }
 
 
-class StreamableHttpConnection:
+class StreamableHttpConnection(HttpConnection):
     """A `Connection` in which every message is an HTTP request; nothing is sent to open it.
 
     Args:
@@ -71,9 +72,7 @@ class StreamableHttpConnection:
     """
 
     def __init__(self, peer: HttpPeer) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._peer = peer
-        self._receiver: ExchangeReceiver
+        super().__init__(peer)
         self._exchanges: dict[RequestId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()  # of what needs no answer
         self._greeting: asyncio.Task[None] | None = None
@@ -83,17 +82,8 @@ class StreamableHttpConnection:
         self._session_headers: dict[str, str] = {}
         self._lost: SessionLost | None = None
         self._modern: str | None = None  # the revision, if it is a modern one
-        self._is_closed = False
-        self._keeper: asyncio.Task[None] | None = None
 
     # --- Connection
-
-    def start(self, receiver: Receiver) -> None:
-        """Begin to deliver."""
-        if not isinstance(receiver, ExchangeReceiver):
-            raise TypeError("over HTTP each request may fail by itself: use an ExchangeReceiver")
-        self._receiver = receiver
-        self._keeper = self._loop.create_task(self._keep())
 
     def send(self, messages: list[bytes]) -> None:
         """Post each of the messages."""
@@ -115,16 +105,6 @@ class StreamableHttpConnection:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    def abort(self) -> None:
-        """Drop all exchanges at once, and leave the session as it is."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._cancel_all()
-            self._peer.abort()
-            self._receiver.connection_lost(None)
-            if self._keeper is not None:
-                self._keeper.cancel()
-
     async def aclose(self) -> None:
         """Send what is left, end all exchanges and the session."""
         if self._is_closed:
@@ -139,16 +119,7 @@ class StreamableHttpConnection:
         if _SESSION_ID in self._session_headers and self._lost is None:
             await self._end_session()
         await self._peer.aclose()
-        self._receiver.connection_lost(None)
-        if self._keeper is not None:
-            self._keeper.cancel()
-
-    async def _keep(self) -> None:
-        """Close the connection when the event loop ends first, which cancels this."""
-        try:
-            await self._loop.create_future()
-        finally:
-            await self.aclose()
+        self._report_lost(None)
 
     # --- ExchangeConnection
 

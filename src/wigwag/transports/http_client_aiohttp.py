@@ -24,7 +24,13 @@ from wigwag.errors import (
     TLSFailed,
     TransportError,
 )
-from wigwag.transports.http_client_engine import HttpOptions, HttpResponse, public_url
+from wigwag.transports.http_client_engine import (
+    HttpOptions,
+    HttpResponse,
+    cut_off,
+    public_url,
+    words_of,
+)
 
 if TYPE_CHECKING:
     import aiohttp
@@ -124,7 +130,7 @@ class AiohttpEngine:
 
     def _translated(self, error: Exception, url: str) -> McpError:
         """Say what has happened, in the terms of this library."""
-        words = _words(getattr(error, "os_error", None) or error)
+        words = words_of(getattr(error, "os_error", None) or error)
         is_refused = isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
         for kinds, cause, text in self._causes:
             if isinstance(error, kinds) and (is_refused or cause is not ConnectionRefused):
@@ -215,8 +221,7 @@ class _AiohttpResponse:
         try:
             return await self._response.content.readany()
         except self._errors:
-            why = f"the answer of {public_url(self._url)} was cut off before its end"
-            raise ConnectionClosed(why) from None
+            raise cut_off(self._url) from None
 
     async def aclose(self) -> None:
         """Leave what has not been read."""
@@ -249,8 +254,3 @@ def _context(given: ssl.SSLContext | str | os.PathLike[str] | None) -> ssl.SSLCo
         return ssl.create_default_context(cafile=os.fspath(given))
     except (OSError, ssl.SSLError) as error:
         raise TransportError(f"cannot read certificates from {given}: {error}") from error
-
-
-def _words(error: object) -> str:
-    """Return an error in words, for a sentence; some have none."""
-    return " ".join(str(error).split()) or type(error).__name__

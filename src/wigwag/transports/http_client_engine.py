@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
+from wigwag.errors import ConnectionClosed
 
 __all__ = [
     "TLS",
@@ -22,9 +23,11 @@ __all__ = [
     "HttpEngine",
     "HttpOptions",
     "HttpResponse",
+    "cut_off",
     "is_same_origin",
     "library_of",
     "public_url",
+    "words_of",
 ]
 
 Headers = Mapping[str, str] | Callable[[], Mapping[str, str] | Awaitable[Mapping[str, str]]]
@@ -130,6 +133,20 @@ def public_url(url: str) -> str:
     """
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def words_of(error: object) -> str:
+    r"""Return an error in words, for a sentence; some have none.
+
+    >>> words_of(OSError("no\n  route")), words_of(ValueError())
+    ('no route', 'ValueError')
+    """
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def cut_off(url: str) -> ConnectionClosed:
+    """Return what to raise where a response is not complete."""
+    return ConnectionClosed(f"the answer of {public_url(url)} was cut off before its end")
 
 
 def is_same_origin(one: str, other: str) -> bool:

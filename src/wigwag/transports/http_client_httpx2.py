@@ -18,7 +18,13 @@ from wigwag.errors import (
     ServerUnreachable,
     TLSFailed,
 )
-from wigwag.transports.http_client_engine import HttpResponse, library_of, public_url
+from wigwag.transports.http_client_engine import (
+    HttpResponse,
+    cut_off,
+    library_of,
+    public_url,
+    words_of,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -68,7 +74,7 @@ class Httpx2Engine:
 
     def _translated(self, error: Exception, url: str) -> McpError:
         """Say what has happened, in the terms of this library."""
-        words = " ".join(str(error).split()) or type(error).__name__
+        words = words_of(error)
         roots = list(_roots(error))
         if isinstance(error, self._httpx2.ConnectError):
             for kind, cause, text in _CONNECT_CAUSES:
@@ -144,8 +150,7 @@ class _Httpx2Response:
                 if piece:
                     return piece
         except (self._error, OSError):
-            why = f"the answer of {public_url(self._url)} was cut off before its end"
-            raise ConnectionClosed(why) from None
+            raise cut_off(self._url) from None
         return b""
 
     async def aclose(self) -> None:

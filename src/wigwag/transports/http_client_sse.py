@@ -15,7 +15,8 @@ from urllib.parse import urljoin
 from wigwag.bindings.http_envelope import read_envelope
 from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
 from wigwag.errors import ConnectionClosed, NotMcp
-from wigwag.transports.contract import ExchangeReceiver, Received, Receiver
+from wigwag.transports.contract import Received, Receiver
+from wigwag.transports.http_client_connection import HttpConnection
 from wigwag.transports.http_client_engine import HttpResponse, is_same_origin, public_url
 from wigwag.transports.http_client_peer import HttpPeer
 from wigwag.transports.http_client_stream import is_event_stream
@@ -72,7 +73,7 @@ async def _await_endpoint(peer: HttpPeer, response: HttpResponse) -> HttpSseConn
     raise NotMcp(f"the stream of {peer.name} ended before it named an endpoint")
 
 
-class HttpSseConnection:
+class HttpSseConnection(HttpConnection):
     """A `Connection` of one stream for what is received, and a POST for each message sent.
 
     Args:
@@ -85,25 +86,18 @@ class HttpSseConnection:
     def __init__(
         self, peer: HttpPeer, endpoint: str, response: HttpResponse, decoder: SseDecoder
     ) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._peer = peer
+        super().__init__(peer)
         self._endpoint = endpoint
         self._response = response
         self._decoder = decoder
         self.early: list[Received] = []
-        self._receiver: ExchangeReceiver
         self._reading: asyncio.Task[None] | None = None
         self._queue: list[bytes] = []
         self._sending: asyncio.Task[None] | None = None
-        self._is_closed = False
-        self._keeper: asyncio.Task[None] | None = None
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver."""
-        if not isinstance(receiver, ExchangeReceiver):
-            raise TypeError("over HTTP each request may fail by itself: use an ExchangeReceiver")
-        self._receiver = receiver
-        self._keeper = self._loop.create_task(self._keep())
+        super().start(receiver)
         self._reading = self._loop.create_task(self._read())
 
     def send(self, messages: list[bytes]) -> None:
@@ -119,16 +113,6 @@ class HttpSseConnection:
         if self._sending is not None:
             await asyncio.wait({self._sending})
 
-    def abort(self) -> None:
-        """Drop the stream at once."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._cancel_all()
-            self._peer.abort()
-            self._receiver.connection_lost(None)
-            if self._keeper is not None:
-                self._keeper.cancel()
-
     async def aclose(self) -> None:
         """Send what is left, then leave the stream."""
         if self._is_closed:
@@ -140,16 +124,7 @@ class HttpSseConnection:
             await asyncio.wait(ended)
         await self._response.aclose()
         await self._peer.aclose()
-        self._receiver.connection_lost(None)
-        if self._keeper is not None:
-            self._keeper.cancel()
-
-    async def _keep(self) -> None:
-        """Close the connection when the event loop ends first, which cancels this."""
-        try:
-            await self._loop.create_future()
-        finally:
-            await self.aclose()
+        self._report_lost(None)
 
     def _cancel_all(self) -> set[asyncio.Task[None]]:
         tasks = {task for task in (self._reading, self._sending) if task is not None}
@@ -176,9 +151,7 @@ class HttpSseConnection:
             self._cancel_all()
             await self._response.aclose()
             await self._peer.aclose()
-            self._receiver.connection_lost(ConnectionClosed(f"{self._peer.name} {why}"))
-            if self._keeper is not None:
-                self._keeper.cancel()
+            self._report_lost(ConnectionClosed(f"{self._peer.name} {why}"))
 
     async def _send_all(self) -> None:
         while self._queue:
