@@ -7,13 +7,14 @@ Spec: basic/transports/streamable-http, https://html.spec.whatwg.org/multipage/s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES, LineTooLong
 
-__all__ = ["EVENT_STREAM", "SseDecoder", "SseEvent", "encode_event"]
+__all__ = ["EVENT_STREAM", "SseDecoder", "SseEvent", "encode_event", "encode_events"]
 
 EVENT_STREAM: Final = "text/event-stream"
 
@@ -222,3 +223,8 @@ def encode_event(
     if retry is not None:
         head += f"retry: {retry:d}\n"
     return b"%bdata: %b\n\n" % (head.encode(), data)
+
+
+def encode_events(messages: Iterable[bytes]) -> bytes:
+    """Encode messages as events that have nothing but their data."""
+    return b"".join([encode_event(message) for message in messages])

@@ -291,7 +291,7 @@ class ServerProtocol(PeerProtocol):
         """Take the bytes of one message, if it is a tool call that nothing is wrong with.
 
         Returns:
-            The call; `None` when the message is anything else, and is for `receive_message`.
+            The call; `None` when the message is anything else, and is for `receive_other`.
         """
         call = decode_call(data)
         if call is None:
@@ -339,8 +339,10 @@ class ServerProtocol(PeerProtocol):
         `messages_to_send` afterwards.
         """
         call = self.receive_call(data)
-        if call is not None:
-            return (call,)
+        return self.receive_other(data, now=now) if call is None else (call,)
+
+    def receive_other(self, data: bytes, *, now: float) -> Sequence[Event]:
+        """Take the bytes of one message that `receive_call` did not take; see `receive_message`."""
         message = decode_request(data)
         if message is not None:
             return self._receive_request(message, data)

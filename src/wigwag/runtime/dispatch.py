@@ -173,7 +173,7 @@ class Dispatch(ABC):
         if call is not None:  # as nearly all messages of a busy client are
             self._serve(call)
             return
-        for event in self.protocol.receive_message(data, now=0.0):
+        for event in self.protocol.receive_other(data, now=0.0):
             if type(event) is RequestReceived:
                 self._serve(event)
             else:

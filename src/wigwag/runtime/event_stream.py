@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
-from wigwag.bindings.sse import encode_event
+from wigwag.bindings.sse import encode_event, encode_events
 from wigwag.runtime.dispatch import start_task
 from wigwag.stores.contract import EventStore
 from wigwag.transports.asgi import Answer
@@ -55,7 +55,7 @@ class StreamLog:
     async def encode(self, messages: Sequence[bytes]) -> bytes:
         """Keep messages, and return the events that they are."""
         if self._is_closed:
-            return b"".join([encode_event(message) for message in messages])
+            return encode_events(messages)
         ids = await self._events.append(self.session_id, self.stream, messages)
         return encode_replay(zip(ids, messages, strict=True))
 
@@ -296,7 +296,7 @@ class EventStream:
             return comment
         if self.log is not None:
             return comment + await self.log.encode(messages)
-        return comment + b"".join([encode_event(message) for message in messages])
+        return comment + encode_events(messages)
 
     async def _send(self, data: bytes) -> None:
         answer = self._answer

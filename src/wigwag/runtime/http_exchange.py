@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from wigwag.bindings.sse import encode_event
+from wigwag.bindings.sse import encode_events
 from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from wigwag.protocol.events import RequestReceived
@@ -158,12 +158,10 @@ class HttpExchange(Dispatch):
     async def respond(self, receive: Receive) -> None:
         """Answer; returns when the answer is complete, or the client has gone."""
         messages = self._messages_to_send()
-        if not self._tasks and not self.protocol.is_listened_to:
+        if self.is_done:
             self._is_complete = True
-            if not messages:
-                await self._answer.whole(_ACCEPTED)
-            elif self._is_whole(messages):
-                await self._answer.whole(self._status(), messages[0])
+            if not messages or self._is_whole(messages):
+                await self._answer_whole(messages)
             else:
                 await self._answer_with_events(messages)
             return
@@ -215,7 +213,7 @@ class HttpExchange(Dispatch):
 
     async def _answer_with_events(self, messages: list[bytes]) -> None:
         if self.session is None:
-            await self._answer.whole_events(b"".join([encode_event(each) for each in messages]))
+            await self._answer.whole_events(encode_events(messages))
             return
         log = self.session.new_log(self._around.stores, self._around.retry)
         await self._answer.whole_events(await log.encode_whole(messages))

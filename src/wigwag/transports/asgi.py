@@ -98,36 +98,23 @@ class Answer:
     async def whole(self, status: int, body: bytes = b"", headers: Headers = ()) -> None:
         """Answer with JSON, or with nothing."""
         self.is_begun = True
-        if self.is_gone:
-            return
         head = [(b"content-length", b"%d" % len(body))]
         if body:
             head.append(_JSON)
         if self._headers or headers:
             head += (*self._headers, *headers)
-        try:
-            await self._send({"type": "http.response.start", "status": status, "headers": head})
-            await self._send({"type": "http.response.body", "body": body})
-        except OSError:
-            self.is_gone = True
+        await self._write(
+            {"type": "http.response.start", "status": status, "headers": head},
+            {"type": "http.response.body", "body": body},
+        )
 
     async def whole_events(self, data: bytes) -> None:
         """Answer with a stream of events that is complete."""
-        self.is_begun = True
-        if self.is_gone:
-            return
-        head = [*self._headers, *_EVENTS] if self._headers else _EVENTS
-        try:
-            await self._send({"type": "http.response.start", "status": 200, "headers": head})
-            await self._send({"type": "http.response.body", "body": data})
-        except OSError:
-            self.is_gone = True
+        await self._write(self._begin(), {"type": "http.response.body", "body": data})
 
     async def begin_events(self) -> None:
         """Answer with a stream of events."""
-        self.is_begun = True
-        head = [*self._headers, *_EVENTS]
-        await self._write({"type": "http.response.start", "status": 200, "headers": head})
+        await self._write(self._begin())
 
     async def more(self, data: bytes) -> None:
         """Write a part of the stream."""
@@ -144,11 +131,18 @@ class Answer:
             await self.whole(_CLIENT_CLOSED_REQUEST)
             self.is_gone = True
 
-    async def _write(self, message: Message) -> None:
+    def _begin(self) -> Message:
+        """Return what a stream of events begins with."""
+        self.is_begun = True
+        head = [*self._headers, *_EVENTS]
+        return {"type": "http.response.start", "status": 200, "headers": head}
+
+    async def _write(self, *messages: Message) -> None:
         if self.is_gone:
             return
         try:
-            await self._send(message)
+            for message in messages:
+                await self._send(message)
         except OSError:  # as ASGI servers may say that nobody is there any more
             self.is_gone = True
 
