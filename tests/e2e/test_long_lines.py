@@ -26,6 +26,8 @@ from wigwag.schema import TextContent
 pytestmark = pytest.mark.anyio
 
 MEGABYTE = 1_000_000
+LONGER = 20
+MUCH_MORE = 120  # between the work that grows with the length and with its square: 20 and 400
 
 
 def text_of(megabytes: int) -> str:
@@ -46,10 +48,9 @@ def test_a_line_that_arrives_in_small_pieces_is_read_in_linear_time(launch: Laun
         return cpu_seconds(host.process.pid) - before
 
     work(1)  # to warm up
-    ten = min([work(10) for _ in range(2)])
-    forty = min([work(40) for _ in range(2)])
-    # Squared it would be sixteen times as much; and the system takes large memory back each time.
-    assert forty < 10 * ten
+    short = min([work(2) for _ in range(3)])
+    long = min([work(2 * LONGER) for _ in range(2)])
+    assert long < MUCH_MORE * short
 
 
 async def test_the_client_reads_such_a_line_in_linear_time_too(tmp_path: Path) -> None:
@@ -67,9 +68,9 @@ async def test_the_client_reads_such_a_line_in_linear_time_too(tmp_path: Path) -
             return spent
 
         await work(1)  # to warm up
-        ten = min([await work(10) for _ in range(2)])
-        forty = min([await work(40) for _ in range(2)])
-    assert forty < 10 * ten
+        short = min([await work(2) for _ in range(3)])
+        long = min([await work(2 * LONGER) for _ in range(2)])
+    assert long < MUCH_MORE * short
 
 
 async def test_forty_megabytes_go_to_the_server_and_come_back() -> None:

@@ -171,7 +171,7 @@ def test_the_lifespan_of_a_server_ends_in_order_when_the_input_does(launch: Laun
 
 
 def test_a_server_that_has_lost_its_reader_does_not_spin(launch: Launch) -> None:
-    host = launch(TOOLS, "--slow-to-stop", "0.5")
+    host = launch(TOOLS, "--slow-to-stop", "1.5")
     host.ask(modern_call(1, "echo", text="up and running"))
     host.close_output()
     host.wait_for_stderr("stopping")
@@ -179,4 +179,4 @@ def test_a_server_that_has_lost_its_reader_does_not_spin(launch: Launch) -> None
     spent = cpu_seconds(host.process.pid)
     assert host.exit_code() == 0
     total = os.times().children_user + os.times().children_system - before
-    assert total - spent < 0.4
+    assert total - spent < 0.8  # spinning would take all of the time

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 import trustme
 
-from tests.interaction.connecting import TIMEOUTS
+from tests.interaction.connecting import PATIENCE, TIMEOUTS
 from tests.interaction.http_server import HttpRequest, HttpServer, McpUrl
 from wigwag import Client
 from wigwag.errors import (
@@ -69,11 +69,11 @@ def client_of(url: str, **options: Any) -> Client:
 
 
 async def failure_of(url: str, **options: Any) -> McpError:
-    """Connect in vain, and return why; it must be told within a second."""
+    """Connect in vain, and return why; it must be told long before a time limit."""
     begun = asyncio.get_running_loop().time()
     with pytest.raises(McpError) as caught:
         await client_of(url, **options).connect()
-    assert asyncio.get_running_loop().time() - begun < 1.0
+    assert asyncio.get_running_loop().time() - begun < PATIENCE / 2
     cause = caught.value.__cause__
     assert cause is None or type(cause).__module__ in ("builtins", "socket", "ssl")
     assert caught.value.__suppress_context__ or caught.value.__context__ is None

@@ -281,7 +281,7 @@ async def test_a_stream_that_was_cut_is_resumed_from_its_last_event(revision: st
         async def call(message: HttpRequest) -> None:
             nonlocal cut_at
             asked.append(message)
-            await message.stream(b"id: 7\nretry: 200\ndata:\n\n")
+            await message.stream(b"id: 7\nretry: 1300\ndata:\n\n")
             message.cut()
             cut_at = asyncio.get_running_loop().time()
 
@@ -303,7 +303,7 @@ async def test_a_stream_that_was_cut_is_resumed_from_its_last_event(revision: st
         ]
         assert resumed.headers["last-event-id"] == "7"
         assert resumed.headers["mcp-session-id"] == "s-1"
-        assert 0.15 <= resumed_at - cut_at <= 0.4
+        assert resumed_at - cut_at >= 1.2  # of its own accord it waits for less
         assert len(server.asked("tools/call")) == 1
         assert "last-event-id" not in asked[0].headers
 

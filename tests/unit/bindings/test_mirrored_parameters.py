@@ -217,7 +217,8 @@ def test_time_is_linear_in_the_size_of_the_schema() -> None:
             best = min(best, process_time() - start)
         return best
 
-    assert seconds(20_000) < 40 * seconds(2_000)
+    # Linear time is 20 times as much, quadratic 400 times.
+    assert seconds(20_000) < 120 * seconds(1_000)
 
 
 # --- the argument itself
