@@ -29,15 +29,15 @@ from wigwag.schema import (
     ResourceTemplate,
     Tool,
 )
+from wigwag.server.contents import to_contents
 from wigwag.server.context import Context, Services
 from wigwag.server.input_required import InputRequired
+from wigwag.server.prompt_messages import to_prompt
 from wigwag.server.results import (
     InvalidOutput,
     ToolOutput,
     failed_result,
     text_of_tool_error,
-    to_contents,
-    to_prompt,
 )
 from wigwag.server.signature import ArgumentsRefused, Parameters
 from wigwag.server.uri_templates import UriTemplate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Iterable, Mapping
 from types import UnionType
@@ -15,23 +14,17 @@ from wigwag.errors import ToolError
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.protocol.server import Members
 from wigwag.schema import (
-    BlobResourceContents,
     CallToolResult,
     ContentBlock,
-    GetPromptResult,
-    PromptMessage,
-    ReadResourceResult,
-    ResourceContents,
     TextContent,
-    TextResourceContents,
 )
 from wigwag.server.annotations import is_model, translate
 from wigwag.server.input_required import InputRequired
 from wigwag.server.plain_schema import decode_hook, encode_hook, schema_of
 
-_BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
+BLOCKS: Final[tuple[type, ...]] = get_args(ContentBlock)
 # What these return is content already, or text: there is no structure to describe.
-_UNSTRUCTURED: Final = (str, bytes, type(None), Any, UNSET, CallToolResult, *_BLOCKS)
+_UNSTRUCTURED: Final = (str, bytes, type(None), Any, UNSET, CallToolResult, *BLOCKS)
 
 _CHECKED_BY_TYPE: Final = (bool, int, float, str, dict, list)
 _ANYTHING: Final = (list, tuple, list[Any], tuple[Any, ...])
@@ -83,7 +76,7 @@ class ToolOutput:
         blocks = None if self.schema is not None else _as_blocks(value)
         if blocks is not None:
             return CallToolResult(content=blocks)
-        encoded = _encode_value(value)
+        encoded = encode_value(value)
         if self.schema is None:
             return CallToolResult(content=[TextContent(text=encoded.decode())])
         if not (self._is_checked_by_type and type(value) is self._type):
@@ -110,65 +103,6 @@ def text_of_tool_error(error: ToolError) -> str:
     return str(error) or type(error).__name__
 
 
-def to_contents(value: Any, uri: str, mime_type: str | None) -> ReadResourceResult:
-    """Turn what a resource function returned into a result.
-
-    Raises:
-        InvalidOutput: JSON has no form for it.
-    """
-    if isinstance(value, ReadResourceResult):
-        return value
-    if isinstance(value, ResourceContents):
-        return ReadResourceResult(contents=[value])
-    if isinstance(value, list) and value and all(isinstance(v, ResourceContents) for v in value):
-        return ReadResourceResult(contents=value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        blob = base64.b64encode(value).decode()
-        kind = mime_type or "application/octet-stream"
-        return ReadResourceResult(
-            contents=[BlobResourceContents(uri=uri, blob=blob, mime_type=kind)]
-        )
-    if isinstance(value, str):
-        text, kind = value, mime_type or "text/plain"
-    else:
-        text, kind = _encode_value(value).decode(), mime_type or "application/json"
-    return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=kind)])
-
-
-def to_prompt(value: Any, description: str) -> GetPromptResult:
-    """Turn what a prompt function returned into a result.
-
-    Raises:
-        InvalidOutput: It is no message, and no list of messages.
-    """
-    if isinstance(value, GetPromptResult):
-        return value
-    values = value if isinstance(value, list | tuple) else [value]
-    return GetPromptResult(
-        description=description or UNSET, messages=[_to_message(item) for item in values]
-    )
-
-
-def _to_message(value: Any) -> PromptMessage:
-    if isinstance(value, PromptMessage):
-        return value
-    if isinstance(value, str):
-        return PromptMessage(role="user", content=TextContent(text=value))
-    if isinstance(value, _BLOCKS):
-        return PromptMessage(role="user", content=cast("ContentBlock", value))
-    if isinstance(value, Mapping):
-        content = value.get("content")
-        if isinstance(content, str):
-            value = {**value, "content": {"type": "text", "text": content}}
-        try:
-            return msgspec.convert(value, PromptMessage)
-        except msgspec.ValidationError as error:
-            raise InvalidOutput(f"a prompt returned a message that is none: {error}") from None
-    raise InvalidOutput(
-        f"a prompt returned {type(value).__name__}; text, a content block or a message is expected"
-    )
-
-
 def _without_questions(annotation: Any) -> Any:
     """Return an annotation without the `InputRequired` that a handler may return as well."""
     if get_origin(annotation) not in (Union, UnionType):
@@ -187,7 +121,7 @@ def _is_structured(annotation: Any) -> bool:
 
 def _has_content(annotation: Any) -> bool:
     """Tell whether a type is content, a choice with content in it, or a list of such."""
-    if any(annotation is kind for kind in (*_BLOCKS, CallToolResult)):
+    if any(annotation is kind for kind in (*BLOCKS, CallToolResult)):
         return True
     arguments = get_args(annotation)
     if get_origin(annotation) in (list, tuple, Union, UnionType):
@@ -208,17 +142,22 @@ def _as_blocks(value: Any) -> list[ContentBlock] | None:
         return []
     if isinstance(value, str):
         return [TextContent(text=value)]
-    if isinstance(value, _BLOCKS):
+    if isinstance(value, BLOCKS):
         return [cast("ContentBlock", value)]
-    if isinstance(value, list | tuple) and any(isinstance(item, _BLOCKS) for item in value):
+    if isinstance(value, list | tuple) and any(isinstance(item, BLOCKS) for item in value):
         blocks: list[ContentBlock] = []
         for item in value:
-            blocks += _as_blocks(item) or [TextContent(text=_encode_value(item).decode())]
+            blocks += _as_blocks(item) or [TextContent(text=encode_value(item).decode())]
         return blocks
     return None
 
 
-def _encode_value(value: Any) -> bytes:
+def encode_value(value: Any) -> bytes:
+    """Return a value as JSON.
+
+    Raises:
+        InvalidOutput: JSON has no form for it.
+    """
     try:
         encoded = _encode(value)
     except UnicodeEncodeError:

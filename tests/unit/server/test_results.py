@@ -1,6 +1,5 @@
 """What functions return, as results of the protocol."""
 
-import base64
 import json
 from collections import UserDict, deque
 from dataclasses import dataclass
@@ -17,15 +16,10 @@ from pydantic import BaseModel
 
 from wigwag.errors import ToolError
 from wigwag.schema import (
-    BlobResourceContents,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
-    GetPromptResult,
     ImageContent,
-    PromptMessage,
-    ReadResourceResult,
-    ResourceContents,
     ResourceLink,
     TextContent,
     TextResourceContents,
@@ -36,8 +30,6 @@ from wigwag.server.results import (
     ToolOutput,
     failed_result,
     text_of_tool_error,
-    to_contents,
-    to_prompt,
 )
 
 IMAGE = ImageContent(data="AAAA", mime_type="image/png")
@@ -285,111 +277,6 @@ def test_a_tool_error_without_text_is_known_by_its_name() -> None:
 
     assert text_of_tool_error(NoSuchArticle("none of 7")) == "none of 7"
     assert text_of_tool_error(NoSuchArticle()) == "NoSuchArticle"
-
-
-# --- resources
-
-
-def one_contents(value: Any, mime_type: str | None = None) -> ResourceContents:
-    (contents,) = to_contents(value, "a://x", mime_type).contents
-    return contents
-
-
-def test_text_of_a_resource_is_text() -> None:
-    assert one_contents("t") == TextResourceContents(uri="a://x", text="t", mime_type="text/plain")
-    assert one_contents("t", "text/css").mime_type == "text/css"
-
-
-@pytest.mark.parametrize("value", [b"\x00\xff", bytearray(b"\x00\xff"), memoryview(b"\x00\xff")])
-def test_bytes_of_a_resource_are_a_blob(value: Any) -> None:
-    contents = one_contents(value)
-    assert isinstance(contents, BlobResourceContents)
-    assert contents.mime_type == "application/octet-stream"
-    assert base64.b64decode(contents.blob) == b"\x00\xff"
-    assert one_contents(value, "image/png").mime_type == "image/png"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ({"a": 1}, '{"a":1}'),
-        ([1], "[1]"),
-        (None, "null"),
-        (Point(1), '{"x":1,"y":0.0}'),
-        ([], "[]"),
-    ],
-)
-def test_any_other_value_of_a_resource_is_json(value: Any, text: str) -> None:
-    assert one_contents(value) == TextResourceContents(
-        uri="a://x", text=text, mime_type="application/json"
-    )
-
-
-def test_contents_of_a_resource_are_passed_as_they_are() -> None:
-    contents = TextResourceContents(uri="a://y", text="t")
-    result = ReadResourceResult(contents=[contents])
-    assert to_contents(result, "a://x", None) is result
-    assert to_contents(contents, "a://x", None) == result
-    assert to_contents([contents, contents], "a://x", None).contents == [contents, contents]
-
-
-def test_a_resource_that_json_has_no_form_for_is_refused() -> None:
-    for value in (object(), float("nan"), {"a": "\ud800"}):
-        with pytest.raises(InvalidOutput):
-            to_contents(value, "a://x", None)
-
-
-# --- prompts
-
-
-def messages(value: Any) -> list[PromptMessage]:
-    return to_prompt(value, "").messages
-
-
-def message(text: str, role: Any = "user") -> PromptMessage:
-    return PromptMessage(role=role, content=TextContent(text=text))
-
-
-def test_text_of_a_prompt_is_a_message_of_the_user() -> None:
-    assert messages("a") == [message("a")]
-    assert messages(["a", "b"]) == [message("a"), message("b")]
-    assert messages(("a", IMAGE)) == [message("a"), PromptMessage(role="user", content=IMAGE)]
-    assert messages([]) == []
-
-
-def test_a_dict_of_a_prompt_is_a_message() -> None:
-    assert messages({"role": "assistant", "content": "a"}) == [message("a", "assistant")]
-    block = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
-    assert messages([{"role": "user", "content": block}]) == [
-        PromptMessage(role="user", content=IMAGE)
-    ]
-
-
-def test_messages_of_a_prompt_are_passed_as_they_are() -> None:
-    assert messages(message("a", "assistant")) == [message("a", "assistant")]
-    result = GetPromptResult(messages=[message("a")])
-    assert to_prompt(result, "ignored") is result
-
-
-def test_a_prompt_has_its_description_if_there_is_one() -> None:
-    assert to_prompt("a", "About.").description == "About."
-    assert to_prompt("a", "").description is UNSET
-
-
-@pytest.mark.parametrize(
-    "value",
-    [{}, {"role": "user"}, {"content": "a"}, {"role": "system", "content": "a"},
-     {"role": "user", "content": 7}, {"role": "user", "content": {"type": "zzz"}}],
-)  # fmt: skip
-def test_a_dict_that_is_no_message_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidOutput, match="a prompt returned a message that is none"):
-        messages(value)
-
-
-@pytest.mark.parametrize("value", [None, 7, b"a", object(), [None]])
-def test_a_value_that_is_no_message_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidOutput, match="text, a content block or a message is expected"):
-        messages(value)
 
 
 def test_a_tool_without_a_context_cannot_ask() -> None:
