@@ -6,7 +6,7 @@ Every name says what has happened; the docstring says what to do about it.
 from math import inf
 from typing import Any
 
-from msgspec import Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.jsonrpc.inflight import OutgoingRequest
 from wigwag.jsonrpc.messages import ErrorObject, InvalidMessage, RequestId
@@ -62,10 +62,17 @@ class RequestCancelled(Struct, eq=False, frozen=True):
 
 
 class NotificationReceived(Struct, eq=False, frozen=True):
-    """The peer tells something. `params` has the type that the table of methods names."""
+    """The peer tells something.
+
+    Attributes:
+        method: What.
+        params: The decoded params, of the type that the table of methods names.
+        source: The params undecoded, with the members that the type does not have.
+    """
 
     method: str
     params: Any
+    source: Raw | UnsetType = UNSET
 
 
 class ResponseReceived(Struct, eq=False, frozen=True):

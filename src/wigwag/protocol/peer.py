@@ -252,7 +252,7 @@ class PeerProtocol(ABC):
             return self._receive_cancelled(params)
         if message.method == NOTIFICATIONS_PROGRESS:
             return self._receive_progress(params, now)
-        return (NotificationReceived(message.method, params),)
+        return (NotificationReceived(message.method, params, message.params),)
 
     def _receive_cancelled(self, params: CancelledNotificationParams) -> Sequence[Event]:
         request_id = params.request_id

@@ -9,7 +9,7 @@ modern request is remembered once it is answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
@@ -49,6 +49,7 @@ from wigwag.protocol.gates import (
 from wigwag.protocol.hot_path import decode_call
 from wigwag.protocol.params import (
     ParamsRefused,
+    decode_params,
     decode_request_params,
     is_modern,
     read_broken_meta,
@@ -82,6 +83,7 @@ from wigwag.schema import (
     TOOLS_CALL,
     UNSUPPORTED_PROTOCOL_VERSION,
     URL_ELICITATION_REQUIRED,
+    CacheScope,
     CancelledNotificationParams,
     ClientCapabilities,
     DiscoverResult,
@@ -104,7 +106,14 @@ from wigwag.schema import (
 if TYPE_CHECKING:  # who does not serve HTTP never needs it
     from wigwag.protocol.stated_headers import HeaderMismatch, StatedHeaders
 
-__all__ = ["Members", "ServerDescription", "ServerProtocol", "Session", "encode_members"]
+__all__ = [
+    "CacheHint",
+    "Members",
+    "ServerDescription",
+    "ServerProtocol",
+    "Session",
+    "encode_members",
+]
 
 # From the least severe to the most.
 _LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
@@ -116,8 +125,10 @@ _END: Final = b"}}"
 # A result that has one of these says more than the head that others get.
 _OWN_HEAD: Final = ("meta", "result_type", "ttl_ms", "cache_scope")
 
-# What a cacheable result says when its handler says nothing: do not keep it.
-_NO_CACHE = b',"ttlMs":0,"cacheScope":"private"'
+SERVED_BY_THE_PROTOCOL: Final = frozenset(
+    (PING, LOGGING_SET_LEVEL, SERVER_DISCOVER, INITIALIZE, SUBSCRIPTIONS_LISTEN)
+)
+"""The methods of requests that need no handler."""
 
 
 # What makes no sense where each request stands for itself.
@@ -137,6 +148,29 @@ class _Derived(dict[str, V]):
         return value
 
 
+class CacheHint(Struct, frozen=True):
+    """How long a client may keep a result, and for whom; modern clients are told.
+
+    Spec: server/utilities/caching
+
+    Attributes:
+        ttl_ms: Milliseconds for which it is good; 0 to have it asked for anew each time.
+        scope: Whether it is the same for everybody, so that others may be given it as well, or
+            `private` to whoever asked.
+    """
+
+    ttl_ms: int = 0
+    scope: CacheScope = "private"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no duration."""
+        if self.ttl_ms < 0:
+            raise ValueError(f"a time to live is 0 or more milliseconds, not {self.ttl_ms}")
+
+
+_NO_CACHE: Final = CacheHint()
+
+
 class ServerDescription:
     """What a server says about itself; shared by all of its conversations.
 
@@ -145,6 +179,8 @@ class ServerDescription:
         instructions: How to use it, for the model.
         revisions: The revisions it serves.
         capabilities: Returns what it can do now; called after every `changed`.
+        cache_hint: Returns how long the results of a method may be kept; asked for again after
+            every `changed`.
     """
 
     def __init__(
@@ -154,6 +190,7 @@ class ServerDescription:
         instructions: str | UnsetType = UNSET,
         revisions: Sequence[str] = REVISIONS,
         capabilities: Callable[[], ServerCapabilities],
+        cache_hint: Callable[[str], CacheHint | None] = lambda _: None,
     ) -> None:
         unknown = [revision for revision in revisions if revision not in REVISIONS]
         if unknown or not revisions:
@@ -164,11 +201,8 @@ class ServerDescription:
         self.legacy = tuple(r for r in LEGACY_REVISIONS if r in revisions)
         self.modern = tuple(r for r in MODERN_REVISIONS if r in revisions)
         self._declare = capabilities
+        self._cache_hint = cache_hint
         identity = encode_value(project(info, MODERN_REVISIONS[-1]))
-        self.heads = _Derived(self._make_head)
-        """For each method the members that every result of a modern request begins with."""
-        self.openings = _Derived(lambda method: b"%b%b," % (_RESULT, self.heads[method]))
-        """For each method all that comes between the id and the other members of a result."""
         self._head = b'"resultType":"%b","_meta":{"%b":%b}' % (
             RESULT_COMPLETE.encode(),
             SERVER_INFO_KEY.encode(),
@@ -177,6 +211,10 @@ class ServerDescription:
         self._identity = msgspec.json.decode(identity)
         self.mirrored: dict[str, Any] = {}
         """For each tool with arguments that are mirrored in headers, which ones those are."""
+        self.custom: dict[str, Collection[str]] = {}
+        """The methods that MCP does not know, with the revisions in which they are served."""
+        self.is_observed = False
+        """Whether somebody wants to see the requests too that the protocol answers by itself."""
         self.changed()
 
     def changed(self) -> None:
@@ -184,6 +222,10 @@ class ServerDescription:
         self._capabilities: ServerCapabilities | None = None
         self.offered: dict[str, frozenset[str]] = {}
         """For each revision that was asked for, the methods of requests that are served."""
+        self.heads = _Derived(self._make_head)
+        """For each method the members that every result of a modern request begins with."""
+        self.openings = _Derived(lambda method: b"%b%b," % (_RESULT, self.heads[method]))
+        """For each method all that comes between the id and the other members of a result."""
 
     @property
     def capabilities(self) -> ServerCapabilities:
@@ -196,10 +238,19 @@ class ServerDescription:
         """Tell whether requests of the method are served in a revision of those served."""
         if revision not in self.offered:
             self.offered[revision] = offered_methods(self.capabilities, revision)
-        return method in self.offered[revision]
+        return method in self.offered[revision] or revision in self.custom.get(method, ())
+
+    def cache_hint(self, method: str) -> CacheHint | None:
+        """Return how long results of a method may be kept; `None` if they say nothing of it."""
+        row = METHODS.get(method)
+        return (self._cache_hint(method) or _NO_CACHE) if row and row.cacheable else None
 
     def _make_head(self, method: str) -> bytes:
-        return self._head + _NO_CACHE if METHODS[method].cacheable else self._head
+        hint = self.cache_hint(method)
+        if hint is None:
+            return self._head
+        scope = hint.scope.encode()
+        return b'%b,"ttlMs":%d,"cacheScope":"%b"' % (self._head, hint.ttl_ms, scope)
 
     def complete(self, result: Struct, method: str, revision: str) -> bytes:
         """Encode a result for a modern request, with the members that every such result has."""
@@ -211,16 +262,15 @@ class ServerDescription:
         )
 
     def _complete_in_full(self, result: Any, method: str, revision: str) -> bytes:
-        cacheable = METHODS[method].cacheable
+        hint = self.cache_hint(method)
         meta = {} if result.meta is UNSET else result.meta
         changes: dict[str, Any] = {"meta": {SERVER_INFO_KEY: self._identity, **meta}}
         if result.result_type is UNSET:
             changes["result_type"] = RESULT_COMPLETE
-        if cacheable and changes.get("result_type", result.result_type) == RESULT_COMPLETE:
-            changes["ttl_ms"] = 0 if result.ttl_ms is UNSET else max(0, int(result.ttl_ms))
-            changes["cache_scope"] = (
-                "private" if result.cache_scope is UNSET else result.cache_scope
-            )
+        if hint and changes.get("result_type", result.result_type) == RESULT_COMPLETE:
+            ttl, scope = result.ttl_ms, result.cache_scope
+            changes["ttl_ms"] = hint.ttl_ms if ttl is UNSET else max(0, int(ttl))
+            changes["cache_scope"] = hint.scope if scope is UNSET else scope
         return encode_value(msgspec.structs.replace(project(result, revision), **changes))
 
 
@@ -408,6 +458,8 @@ class ServerProtocol(PeerProtocol):
                 code, data = INTERNAL_ERROR, UNSET
             elif code == MISSING_REQUIRED_CLIENT_CAPABILITY:
                 self.unserved = code
+        if request.method == INITIALIZE and self.is_in_flight(request):
+            self.session = None  # it has not begun after all
         super().send_error(request, code, message, data)
 
     def send_log(
@@ -606,12 +658,31 @@ class ServerProtocol(PeerProtocol):
             meta.client_info,
         )
         self._incoming[message.id] = request
-        if message.method == SERVER_DISCOVER:
-            self.send_result(request, self._discover())
-        elif message.method == SUBSCRIPTIONS_LISTEN:
-            self._listen(request)
-        else:
+        if message.method not in SERVED_BY_THE_PROTOCOL or self._description.is_observed:
             return (request,)
+        result = self.serve(request)
+        if result is not None:
+            self.send_result(request, result)
+        return ()
+
+    def serve(self, request: RequestReceived) -> Struct | Members | None:
+        """Serve a request that needs no handler.
+
+        Returns:
+            Its result; `None` for a subscription, which has none before it ends.
+        """
+        method = request.method
+        if method == SERVER_DISCOVER:
+            return self._discover()
+        if method == INITIALIZE:
+            return self._initialize_result()
+        if method == SUBSCRIPTIONS_LISTEN:
+            self._listen(request)
+            return None
+        if method == LOGGING_SET_LEVEL:
+            session = self.require_session()
+            session.log_level = request.params.level
+            session.changes += 1
         return ()
 
     def _check_version(self, message: Request, meta: RequestMetaObject) -> Sequence[Event] | None:
@@ -684,7 +755,7 @@ class ServerProtocol(PeerProtocol):
     ) -> Sequence[Event]:
         method, session = message.method, self.session
         if method == INITIALIZE and self._description.legacy:
-            return self._receive_initialize(message, params, fault, batch)
+            return self._receive_initialize(message, source, params, fault, batch)
         if session is None:
             return self._receive_sessionless(message, fault)
         offers = self._description.offers(method, session.revision)
@@ -707,17 +778,15 @@ class ServerProtocol(PeerProtocol):
             request.reply_batch = batch
             batch.open.add(request)
         self._incoming[message.id] = request
-        if method not in (PING, LOGGING_SET_LEVEL):
+        if method not in SERVED_BY_THE_PROTOCOL or self._description.is_observed:
             return (request,)
-        if method == LOGGING_SET_LEVEL:
-            session.log_level = params.level
-            session.changes += 1
-        self.send_result(request, ())
+        self.send_result(request, self.serve(request) or ())
         return ()
 
     def _receive_initialize(
         self,
         message: Request,
+        source: bytes,
         params: InitializeRequestParams | None,
         fault: ParamsRefused | None,
         batch: ReplyBatch | None,
@@ -735,19 +804,35 @@ class ServerProtocol(PeerProtocol):
         self.session = Session(
             revision, params.client_info, params.capabilities, is_assumed=previous is not None
         )
-        result = InitializeResult(
-            protocol_version=revision,
-            capabilities=description.capabilities
-            if previous is None
-            else _without_news(description.capabilities),
-            server_info=description.info,
-            instructions=description.instructions,
-        )
-        body = encode_value(project(result, revision))
+        if description.is_observed:
+            request = RequestReceived(
+                message.id,
+                INITIALIZE,
+                params,
+                source,
+                revision,
+                False,  # noqa: FBT003 - as above
+                params.meta,
+                params.capabilities,
+                params.client_info,
+            )
+            self._incoming[message.id] = request
+            return (request,)
+        body = encode_value(project(self._initialize_result(), revision))
         self._to_send.append(
             b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode_id(message.id), body)
         )
         return ()
+
+    def _initialize_result(self) -> InitializeResult:
+        description, session = self._description, self.require_session()
+        capabilities = description.capabilities
+        return InitializeResult(
+            protocol_version=session.revision,
+            capabilities=_without_news(capabilities) if session.is_assumed else capabilities,
+            server_info=description.info,
+            instructions=description.instructions,
+        )
 
     # --- refusals
 
@@ -840,6 +925,11 @@ class ServerProtocol(PeerProtocol):
                     return (MessageIgnored("`notifications/initialized` before `initialize`"),)
                 session.is_initialized = True
                 session.changes += 1
+        if self._description.is_observed and not any(
+            type(event) in (NotificationReceived, MessageIgnored) for event in events
+        ):
+            params = decode_params(message.method, message.params)
+            return (*events, NotificationReceived(message.method, params, message.params))
         return events
 
     def _session_revision(self) -> str | None:

@@ -45,8 +45,10 @@ _logger = logging.getLogger("wigwag.server")
 
 T = TypeVar("T")
 
-Outcome = Struct | Members
+# What is answered elsewhere, as a subscription is when it ends, comes out as `None`.
+Outcome = Struct | Members | None
 Handler = Callable[[RequestReceived, "Dispatch"], Outcome | Coroutine[Any, Any, Outcome]]
+Hear = Callable[[NotificationReceived, "Dispatch"], None]
 
 if sys.version_info >= (3, 12):
 
@@ -76,6 +78,7 @@ class Dispatch(ABC):
         loop: The event loop that everything happens on.
         wire: Where messages are shown, if anybody wants to see them.
         max_calls: How many requests may be under way.
+        hear: Called with each notification that says more than the protocol itself understands.
     """
 
     def __init__(
@@ -85,8 +88,10 @@ class Dispatch(ABC):
         loop: asyncio.AbstractEventLoop,
         wire: WireLog | None,
         max_calls: int = sys.maxsize,
+        hear: Hear | None = None,
     ) -> None:
         self.protocol = protocol
+        self._hear = hear
         self._max_calls = max_calls
         self._handlers = handlers
         self._loop = loop
@@ -191,7 +196,7 @@ class Dispatch(ABC):
         task: asyncio.Task[Outcome] = start_task(outcome, loop=self._loop)
         if task.done():  # and so, nearly always, its result is at hand
             try:
-                self.protocol.send_result(request, task.result())
+                self.protocol.send_result(request, task.result())  # type: ignore[arg-type]
             except BaseException:  # noqa: BLE001 - sorted out there
                 self._finish(request, task)
         elif len(self._tasks) >= self._max_calls:
@@ -225,6 +230,8 @@ class Dispatch(ABC):
             self._succeed(request, result)
 
     def _succeed(self, request: RequestReceived, result: Outcome) -> None:
+        if result is None:
+            return
         try:
             self.protocol.send_result(request, result)
         except LocalProtocolError as error:
@@ -247,7 +254,8 @@ class Dispatch(ABC):
                 if request.served_by is not None:  # in a session it may be another one than this
                     request.served_by.cancel(request)
             case NotificationReceived():
-                self._note_notification(event)
+                if self._hear is not None:
+                    self._hear(event, self)
             case ResponseReceived(request=asked):
                 settle(asked, event.result)
             case ErrorReceived(request=asked, error=error):
@@ -257,9 +265,6 @@ class Dispatch(ABC):
                 settle(asked, RemoteProtocolError(event.reason))
             case MessageIgnored():
                 _logger.debug("ignored: %s", event.reason)
-
-    def _note_notification(self, event: NotificationReceived) -> None:  # noqa: B027 - most have none
-        """Take a notification that has no meaning to the protocol itself."""
 
     def cancel(self, request: RequestReceived) -> None:
         """Stop the handler of a request that the client does not want an answer to any more."""

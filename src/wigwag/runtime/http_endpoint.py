@@ -31,7 +31,7 @@ from wigwag.jsonrpc.messages import RequestId
 from wigwag.protocol.params import is_modern, read_broken_meta
 from wigwag.protocol.server import ServerDescription, ServerProtocol, Session
 from wigwag.protocol.subscriptions import Change
-from wigwag.runtime.dispatch import Handler
+from wigwag.runtime.dispatch import Handler, Hear
 from wigwag.runtime.event_stream import EventStream, encode_replay
 from wigwag.runtime.http_exchange import HttpExchange, OpenCall, Surroundings
 from wigwag.runtime.http_sessions import HttpSessions, LiveSession
@@ -110,6 +110,7 @@ class HttpEndpoint:
             for itself: nothing can be asked of them, nor can they be told anything on its own.
         streams_always: Whether requests are answered by streams of events even when there is
             nothing to send before the result.
+        hear: Called with each notification that says more than the protocol itself understands.
     """
 
     def __init__(
@@ -121,6 +122,7 @@ class HttpEndpoint:
         *,
         has_sessions: bool = True,
         streams_always: bool = False,
+        hear: Hear | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
         self._description = description
@@ -129,7 +131,7 @@ class HttpEndpoint:
         self._has_sessions = has_sessions
         self._streams_always = streams_always
         self._loop = loop
-        self._around = Surroundings(handlers, stores, loop, limits.retry)
+        self._around = Surroundings(handlers, stores, loop, limits.retry, hear)
         self._limit_digits = len(str(limits.max_message_bytes))
         self._wire = is_wire_shown()
         self._sessions = HttpSessions(stores, limits.session_lifetime, self._open_wire)
@@ -202,11 +204,13 @@ class HttpEndpoint:
         Raises:
             _Refused: It is not served after all.
         """
+        if self._description.is_observed:
+            await exchange.settle()
         if exchange.protocol.session is not record:
             await self._begin_session(exchange, body)
         elif not exchange.is_done:
             self._check_load(exchange, body)
-        elif exchange.session is None:
+        elif exchange.session is None and exchange.protocol.is_silent:
             self._check_silent(headers, body)
 
     def _begin_exchange(
@@ -345,8 +349,7 @@ class HttpEndpoint:
     async def _begin_session(self, exchange: HttpExchange, body: bytes) -> None:
         """Keep the session that an exchange has begun."""
         record = exchange.protocol.session
-        assert record is not None
-        if not self._has_sessions:
+        if not self._has_sessions or record is None:
             return
         try:
             session = await self._sessions.open(record, self._loop.time(), exchange.wire)

@@ -21,16 +21,19 @@ from wigwag.jsonrpc.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
-from wigwag.runtime.dispatch import Dispatch, Handler, start_task
+from wigwag.runtime.dispatch import Dispatch, Handler, Hear, start_task
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_sessions import LiveSession
 from wigwag.runtime.wire_log import WireLog
-from wigwag.schema import LoggingLevel
+from wigwag.schema import INITIALIZE, SUBSCRIPTIONS_LISTEN, LoggingLevel
 from wigwag.stores.contract import Stores
 from wigwag.transports.asgi import Answer, HttpRequest, Receive, Scope, wait_until_gone
 
 # How our own begin.
 _NOTIFICATION: Final = b'{"jsonrpc":"2.0","method"'
+
+# What begins something, which has to be counted.
+_BEGINNING: Final = (INITIALIZE, SUBSCRIPTIONS_LISTEN)
 
 _NOT_FOUND: Final = 404
 _BAD_REQUEST: Final = 400
@@ -82,10 +85,11 @@ class Surroundings:
         handlers: What answers requests, by method.
         stores: Where events are kept.
         retry: Seconds after which a client should come back for the rest of a stream.
+        hear: Called with each notification that says more than the protocol itself understands.
         open: The exchanges whose handlers have not finished at once.
     """
 
-    __slots__ = ("handlers", "loop", "open", "retry", "stores")
+    __slots__ = ("handlers", "hear", "loop", "open", "retry", "stores")
 
     def __init__(
         self,
@@ -93,8 +97,10 @@ class Surroundings:
         stores: Stores,
         loop: asyncio.AbstractEventLoop,
         retry: float,
+        hear: Hear | None,
     ) -> None:
         self.handlers = handlers
+        self.hear = hear
         self.stores = stores
         self.loop = loop
         self.retry = retry
@@ -132,7 +138,7 @@ class HttpExchange(Dispatch):
         wire: WireLog | None,
         accepts: tuple[bool, bool],
     ) -> None:
-        super().__init__(protocol, around.handlers, around.loop, wire)
+        super().__init__(protocol, around.handlers, around.loop, wire, hear=around.hear)
         self._scope = scope
         self.session = session
         self._around = around
@@ -183,6 +189,15 @@ class HttpExchange(Dispatch):
     def is_done(self) -> bool:
         """Whether all that it asks for has been done."""
         return not self._tasks and not self.protocol.is_listened_to
+
+    async def settle(self) -> None:
+        """Wait until it is known whether there is a session or a subscription now.
+
+        That is at once, unless somebody looks on who may refuse it.
+        """
+        tasks = [task for each, task in self._tasks.items() if each.method in _BEGINNING]
+        if tasks:
+            await asyncio.wait(tasks)
 
     @property
     def wire(self) -> WireLog | None:

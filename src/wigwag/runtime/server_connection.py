@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from wigwag.errors import TransportError
 from wigwag.jsonrpc.codec import overlong_message
-from wigwag.protocol.events import NotificationReceived, RequestReceived
+from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
-from wigwag.runtime.dispatch import Dispatch, Handler, Outcome, fail_all
+from wigwag.runtime.dispatch import Dispatch, Handler, Hear, Outcome, fail_all
 from wigwag.runtime.wire_log import open_wire_log
 
 if TYPE_CHECKING:  # what is not needed to import a server
@@ -36,8 +36,8 @@ class ServerConnection(Dispatch):
         connection: What carries the messages; it is started here.
         protocol: The server's end of the conversation.
         handlers: What answers requests, by method.
-        on_notification: Called with each notification that has no meaning to the protocol itself.
         max_calls: How many requests may be under way.
+        hear: Called with each notification that says more than the protocol itself understands.
     """
 
     def __init__(
@@ -46,13 +46,12 @@ class ServerConnection(Dispatch):
         protocol: ServerProtocol,
         handlers: Mapping[str, Handler],
         *,
-        on_notification: Callable[[NotificationReceived], None] | None = None,
         max_calls: int = sys.maxsize,
+        hear: Hear | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
-        super().__init__(protocol, handlers, loop, open_wire_log("server"), max_calls)
+        super().__init__(protocol, handlers, loop, open_wire_log("server"), max_calls, hear)
         self._connection = connection
-        self._on_notification = on_notification
         self._input_ended = False
         self._changes: dict[Change, None] = {}  # to be reported soon, each once
         self._closing: asyncio.Task[None] | None = None
@@ -154,10 +153,6 @@ class ServerConnection(Dispatch):
         if self._closing is not None and isinstance(error, asyncio.CancelledError):
             return
         super()._fail(request, error)
-
-    def _note_notification(self, event: NotificationReceived) -> None:
-        if self._on_notification is not None:
-            self._on_notification(event)
 
     def _flush(self) -> None:
         messages = self._messages_to_send()

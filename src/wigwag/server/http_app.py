@@ -19,7 +19,7 @@ from wigwag.jsonrpc.codec import encode_error
 from wigwag.jsonrpc.codes import INTERNAL_ERROR, INVALID_REQUEST
 from wigwag.protocol.server import ServerDescription
 from wigwag.protocol.subscriptions import Change
-from wigwag.runtime.dispatch import Handler
+from wigwag.runtime.dispatch import Handler, Hear
 from wigwag.runtime.http_endpoint import HttpEndpoint, HttpLimits
 from wigwag.runtime.sse_endpoints import SseEndpoints, SseServed
 from wigwag.schema import Implementation
@@ -103,12 +103,14 @@ class HttpApp:
         stores: Stores,
         limits: HttpLimits,
         options: HttpOptions,
+        hear: Hear | None = None,
     ) -> None:
         if not options.path.startswith("/"):
             raise ValueError(f"the path begins with a slash, as in /mcp, not {options.path!r}")
         self._server = server
         self._description = description
         self._handlers = handlers
+        self._hear = hear
         self._stores = stores
         self._limits = limits
         self._options = options
@@ -290,6 +292,7 @@ class HttpApp:
                 self._limits,
                 has_sessions=self._options.sessions,
                 streams_always=self._options.streams,
+                hear=self._hear,
             )
             if self._messages_path is not None:
                 life.sse = SseEndpoints(
