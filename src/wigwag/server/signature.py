@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -22,10 +22,12 @@ from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.server.annotations import MISSING, split_default, translate
+from wigwag.server.dependencies import Depends, mark_of
 from wigwag.server.docstrings import describe
 from wigwag.server.plain_schema import decode_hook, schema_of
 
 Kind = inspect.Parameter
+NOTHING: Final[Mapping[str, Any]] = types.MappingProxyType({})
 
 
 class ArgumentsRefused(Exception):
@@ -55,6 +57,8 @@ class Parameters:
         hints = type_hints(function, frame)
         self.return_type: Any = hints.get("return", UNSET)
         self.context: str | None = None
+        self.dependencies: dict[str, Depends] = {}
+        """The parameters that get what a function returns, and are no arguments."""
         self._positional: list[str] = []
         self._keyword: list[str] = []
         self.types: dict[str, Any] = {}
@@ -89,16 +93,25 @@ class Parameters:
         except UNDECODABLE:
             return self._read_one_by_one(data)
 
-    def call(self, arguments: Any, context: Any) -> Any:
-        """Call the function with arguments that `read` has returned."""
+    def call(self, arguments: Any, context: Any, injected: Mapping[str, Any] = NOTHING) -> Any:
+        """Call the function with arguments that `read` has returned.
+
+        Args:
+            arguments: They.
+            context: For the parameter that takes it.
+            injected: The values of all `dependencies`.
+        """
         if self.is_plain:
             return self.function(*msgspec.structs.astuple(arguments))
+        others = dict(injected)
+        if self.context is not None:
+            others[self.context] = context
         positional = [
-            context if name == self.context else getattr(arguments, name)
+            others[name] if name in others else getattr(arguments, name)
             for name in self._positional
         ]
         keyword = {
-            name: context if name == self.context else getattr(arguments, name)
+            name: others[name] if name in others else getattr(arguments, name)
             for name in self._keyword
         }
         return self.function(*positional, **keyword)
@@ -173,6 +186,10 @@ class Parameters:
         annotation = hints.get(name, Any)
         if is_context(annotation, context_type):
             self.context = name
+            return
+        mark = mark_of(annotation, parameter.default)
+        if mark is not None:
+            self.dependencies[name] = mark
             return
         if name in ("ctx", "context") and parameter.annotation is Kind.empty:
             raise TypeError(f"`{name}` of {self._name} needs its type: `{name}: Context`")
@@ -294,10 +311,17 @@ def _identity(value: Any) -> Any:
 
 
 def is_context(annotation: Any, context_type: type) -> bool:
-    """Tell whether a parameter takes the context, by its annotation."""
-    if isinstance(annotation, type):
-        return issubclass(annotation, context_type)
-    return any(is_context(part, context_type) for part in typing.get_args(annotation))
+    """Tell whether a parameter takes the context, by its annotation.
+
+    It may be generic (`Context[State]`), optional, or have something to say about it.
+    """
+    origin = typing.get_origin(annotation)
+    if origin is typing.Annotated:
+        return is_context(annotation.__origin__, context_type)
+    if origin in (typing.Union, types.UnionType):
+        return any(is_context(part, context_type) for part in typing.get_args(annotation))
+    kind = annotation if origin is None else origin
+    return isinstance(kind, type) and issubclass(kind, context_type)
 
 
 def _takes_text(schema: dict[str, Any]) -> bool:

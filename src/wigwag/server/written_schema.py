@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -14,8 +14,9 @@ from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.schema.json_schema import make_check
+from wigwag.server.dependencies import Depends, mark_of
 from wigwag.server.docstrings import describe
-from wigwag.server.signature import ArgumentsRefused, is_context, type_hints
+from wigwag.server.signature import NOTHING, ArgumentsRefused, is_context, type_hints
 
 Kind = inspect.Parameter
 
@@ -55,6 +56,7 @@ class WrittenParameters:
         hints = type_hints(function, frame)
         self.return_type: Any = hints.get("return", UNSET)
         self.context: str | None = None
+        self.dependencies: dict[str, Depends] = {}
         self._required: list[str] = []
         self._optional: list[str] = []
         self._takes_rest = False
@@ -93,11 +95,20 @@ class WrittenParameters:
             raise ArgumentsRefused(problem)
         return values
 
-    def call(self, arguments: dict[str, Any], context: Any) -> Any:
-        """Call the function with arguments that `read` has returned."""
+    def call(
+        self, arguments: dict[str, Any], context: Any, injected: Mapping[str, Any] = NOTHING
+    ) -> Any:
+        """Call the function with arguments that `read` has returned.
+
+        Args:
+            arguments: They.
+            context: For the parameter that takes it.
+            injected: The values of all `dependencies`.
+        """
         named = arguments if self._takes_all is None else {self._takes_all: arguments}
+        named = {**named, **injected}
         if self.context is not None:
-            named = {**named, self.context: context}
+            named[self.context] = context
         return self.function(**named)
 
     def _misfit(self, values: dict[str, Any]) -> str | None:
@@ -108,8 +119,9 @@ class WrittenParameters:
         if not self._takes_rest:
             known = (*self._required, *self._optional)
             problems += [f"`{name}` is not an argument" for name in values if name not in known]
-        elif self.context in values:
-            problems.append(f"`{self.context}` is not an argument")
+        else:
+            taken = [name for name in (self.context, *self.dependencies) if name in values]
+            problems += [f"`{name}` is not an argument" for name in taken]
         return "; ".join(problems) or None
 
     def _add(self, parameter: Kind, annotation: Any, context_type: type) -> None:
@@ -118,6 +130,8 @@ class WrittenParameters:
             raise TypeError(f"`{name}` of {self._name} cannot be an argument: it has no name")
         if is_context(annotation, context_type):
             self.context = name
+        elif (mark := mark_of(annotation, parameter.default)) is not None:
+            self.dependencies[name] = mark
         elif name in ("ctx", "context") and parameter.annotation is Kind.empty:
             raise TypeError(f"`{name}` of {self._name} needs its type: `{name}: Context`")
         elif parameter.kind is Kind.VAR_KEYWORD:

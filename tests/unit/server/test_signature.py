@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict
+from typing import Annotated, Any, Generic, Literal, NotRequired, Optional, TypedDict, TypeVar
 
 import msgspec
 import pytest
@@ -15,7 +15,10 @@ from msgspec import UNSET, Raw
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.server.context import Context
+from wigwag.server.dependencies import Depends
 from wigwag.server.signature import ArgumentsRefused, Parameters
+
+T = TypeVar("T")
 
 
 class Colour(Enum):
@@ -623,3 +626,61 @@ def test_a_type_without_a_form_in_json_is_refused_in_a_line() -> None:
     with pytest.raises(TypeError, match=r"`value` of .*: Socket has no form in JSON") as caught:
         parameters(take)
     assert "\n" not in str(caught.value)
+
+
+# --- the context, and what is injected
+
+
+def test_a_generic_context_is_found_however_it_is_written() -> None:
+    class State:
+        pass
+
+    class Held(Generic[T]):
+        pass
+
+    def plain(request: Held[State], a: int = 1) -> Any:
+        return request
+
+    def optional(request: Held[State] | None = None) -> Any:
+        return request
+
+    def old(request: Optional[Held[State]], a: int) -> Any:  # noqa: UP045 - the point
+        return request
+
+    def annotated(request: Annotated[Held[State], "the request"]) -> Any:
+        return request
+
+    for function in (plain, optional, old, annotated):
+        assert Parameters(function, Held).context == "request"
+
+
+def test_a_list_of_contexts_is_no_context() -> None:
+    def take(a: int, contexts: list[Context]) -> None: ...
+
+    with pytest.raises(TypeError, match="parameter `contexts`"):
+        parameters(take)
+
+
+def test_what_a_function_returns_is_no_argument_and_is_passed_by_name() -> None:
+    def make() -> int:
+        return 7
+
+    def take(
+        first: Annotated[int, Depends(make)],
+        a: int,
+        ctx: Context,
+        *,
+        last: Any = Depends(make),  # noqa: B008 - as users of FastAPI write it
+    ) -> Any:
+        return first, a, ctx, last
+
+    known = parameters(take)
+    assert {name: mark.function for name, mark in known.dependencies.items()} == {
+        "first": make,
+        "last": make,
+    }
+    assert list(known.schema["properties"]) == ["a"]
+    assert not known.is_plain
+    found = known.read(b'{"a": 1}')
+    assert known.call(found, MARK, {"first": 8, "last": 9}) == (8, 1, MARK, 9)
+    assert refusal(take, b'{"a": 1, "first": 2}') == "`first` is not an argument; there are `a`"

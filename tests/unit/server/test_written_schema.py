@@ -1,7 +1,7 @@
 """Functions whose arguments a hand-written schema describes."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from msgspec import UNSET, Raw
@@ -9,6 +9,7 @@ from msgspec import UNSET, Raw
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.server.context import Context
+from wigwag.server.dependencies import Depends
 from wigwag.server.signature import ArgumentsRefused
 from wigwag.server.written_schema import WrittenParameters
 
@@ -155,3 +156,15 @@ def test_the_docstring_is_the_description() -> None:
         """Counts."""
 
     assert parameters(function).description == "Counts."
+
+
+def test_what_is_injected_is_no_argument_even_where_the_rest_is_taken() -> None:
+    def function(shop: Annotated[str, Depends(str)], a: int, **rest: Any) -> Any:
+        return shop, a, rest
+
+    known = parameters(function)
+    assert list(known.dependencies) == ["shop"]
+    found = known.read(Raw(b'{"a": 1, "c": 2}'))
+    assert known.call(found, CONTEXT, {"shop": "kites"}) == ("kites", 1, {"c": 2})
+    with pytest.raises(ArgumentsRefused, match="`shop` is not an argument"):
+        known.read(Raw(b'{"a": 1, "shop": "x"}'))
