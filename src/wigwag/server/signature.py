@@ -54,7 +54,7 @@ class Parameters:
     ) -> None:
         self.function = function
         self.description, descriptions = describe(function)
-        hints = type_hints(function, frame)
+        self.hints = hints = type_hints(function, frame)
         self.return_type: Any = hints.get("return", UNSET)
         self.context: str | None = None
         self.dependencies: dict[str, Depends] = {}

@@ -53,7 +53,7 @@ class WrittenParameters:
         self.function = function
         self.schema = schema
         self.description, _ = describe(function)
-        hints = type_hints(function, frame)
+        self.hints = hints = type_hints(function, frame)
         self.return_type: Any = hints.get("return", UNSET)
         self.context: str | None = None
         self.dependencies: dict[str, Depends] = {}
