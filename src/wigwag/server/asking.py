@@ -13,7 +13,7 @@ import inspect
 import secrets
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Container, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
@@ -34,6 +34,7 @@ from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.gates import client_declares
 from wigwag.runtime.dispatch import Dispatch
 from wigwag.schema import (
+    METHODS,
     ClientCapabilities,
     CreateMessageRequestParams,
     ElicitRequestURLParams,
@@ -43,7 +44,14 @@ from wigwag.schema import (
 from wigwag.schema.capabilities import SamplingCapability
 from wigwag.server.input_required import InputRequired, Unwinding
 from wigwag.server.plain_schema import decode_hook, encode_hook
-from wigwag.server.questions import AnswerRefused, AnswerUnfit, Question, read_by_shape
+from wigwag.server.questions import (
+    Answer,
+    AnswerRefused,
+    AnswerUnfit,
+    Question,
+    as_question,
+    read_by_shape,
+)
 
 T = TypeVar("T")
 
@@ -64,7 +72,6 @@ class Asking(ABC):
     Attributes:
         responses: The answers to what the handler asked by hand, by its keys.
         state: What the handler wanted to have back when it asked by hand.
-        questions: The names of the questions put so far.
         results: The names of the results remembered so far.
     """
 
@@ -76,11 +83,40 @@ class Asking(ABC):
         self._loop = loop
         self.responses: dict[str, Any] = {}
         self.state: Any = None
-        self.questions = Names()
         self.results = Names()
         self._remembered: dict[str, Raw] = {}
+        self._questions = Names()
+        self._answers: dict[str, Answer] = {}
+        """What was answered in this run of the handler and in those before."""
+        self._unclaimed: dict[str, str] = {}
+        """The digests of questions of earlier runs that this one has yet to come to."""
+        self._task = _current_task()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_closed = False
+
+    def key_of(self, question: Question[Any], wanted: str) -> str:
+        """Return what a question goes by: what it went by before, if an earlier run has asked it.
+
+        It is known again by what it asks, so that tasks beside each other may come to theirs in
+        another order than before.
+
+        Raises:
+            RuntimeError: It comes in the place of another one, and nothing ran beside it.
+        """
+        for key, digest in self._unclaimed.items():
+            if digest == question.digest and self._questions.are_akin(key, wanted):
+                del self._unclaimed[key]
+                self._questions.claim(key)
+                return key
+        key = self._questions.next(wanted)
+        if key in self._unclaimed and _current_task() in (None, self._task):
+            raise RuntimeError(_other_question(key))
+        return self._questions.take(wanted, besides=self._unclaimed)
+
+    def _begin_anew(self) -> None:
+        """Expect the questions of earlier runs."""
+        self._questions, self.results = Names(), Names()
+        self._unclaimed = {key: answer.digest for key, answer in self._answers.items()}
 
     @abstractmethod
     async def ask(self, question: Question[T], key: str) -> T:
@@ -105,13 +141,16 @@ class Asking(ABC):
 
     async def ask_all(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
         """Ask several questions in one round, and return the answers by the same keys."""
-        asking = [self._loop.create_task(self.ask(q, key)) for key, q in questions.items()]
-        try:
-            answers = await asyncio.gather(*asking)
-        finally:
-            for task in asking:  # when one fails, nobody waits for the others
-                task.cancel()
+        answers = await self._gather(self.ask(q, key) for key, q in questions.items())
         return dict(zip(questions, answers, strict=True))
+
+    async def _gather(self, askings: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+        tasks = [self._loop.create_task(asking) for asking in askings]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:  # when one fails, nobody waits for the others
+                task.cancel()
 
     # --- work that is not done again
 
@@ -212,14 +251,29 @@ class Names:
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
-    def take(self, wanted: str) -> str:
-        """Return a name that nobody has."""
+    def next(self, wanted: str, *, besides: Container[str] = ()) -> str:
+        """Return the name that `take` would return."""
         name, count = wanted, 1
-        while name in self._taken:
+        while name in self._taken or name in besides:
             count += 1
             name = f"{wanted}-{count}"
+        return name
+
+    def take(self, wanted: str, *, besides: Container[str] = ()) -> str:
+        """Return a name that nobody has, and that is none of some others."""
+        name = self.next(wanted, besides=besides)
         self._taken.add(name)
         return name
+
+    def claim(self, name: str) -> None:
+        """See to it that nobody else gets a name."""
+        self._taken.add(name)
+
+    @staticmethod
+    def are_akin(name: str, wanted: str) -> bool:
+        """Tell whether a name is what `take` may have returned for what was wanted."""
+        rest = name.removeprefix(wanted)
+        return name.startswith(wanted) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
 
 
 class AskingDirectly(Asking):
@@ -251,16 +305,29 @@ class AskingDirectly(Asking):
             QuestionFailed: The client cannot be asked, refused, or answered something else.
         """
         self._check_open()
+        known = self._answers.get(key)
+        if known is not None:  # in an earlier run, which then asked by hand
+            return question.read(known.value)
+        answer = await self._answer_to(question)
+        self._answers[key] = Answer(question.digest, answer)
+        return question.read(answer)
+
+    async def _answer_to(self, question: Question[Any]) -> Raw:
+        """Return an answer that can be read."""
+        answer = await self._request_of(question)
         try:
-            return question.read(await self._request_of(question))
+            question.read(answer)
         except AnswerUnfit:
-            pass
+            answer = await self._request_of(question)
         except AnswerRefused as error:
             raise QuestionFailed(f"the client's answer is no use: {error}") from None
+        else:
+            return answer
         try:
-            return question.read(await self._request_of(question))
+            question.read(answer)
         except AnswerRefused as error:
             raise QuestionFailed(f"the client's answer is no use: {error}") from None
+        return answer
 
     async def ask_by_hand(self, asked: InputRequired) -> None:
         """Ask at once, and let the handler be run again with the answers.
@@ -271,14 +338,18 @@ class AskingDirectly(Asking):
         self._rounds += 1
         if self._rounds > MAX_ROUNDS:
             raise QuestionFailed(f"the handler still asks after {MAX_ROUNDS} rounds")
-        questions = {key: _Verbatim(question) for key, question in asked.questions.items()}
-        self.responses = await self.ask_all(questions)
-        self.state = msgspec.json.decode(msgspec.json.encode(asked.state, enc_hook=encode_hook))
-        self.questions, self.results = Names(), Names()
+        self._check_open()
+        state = msgspec.json.encode(asked.state, enc_hook=encode_hook)
+        questions = {key: as_question(what) for key, what in asked.questions.items()}
+        answers = await self._gather(self._answer_to(question) for question in questions.values())
+        found = map(read_by_shape, answers)
+        self.responses = dict(zip(questions, found, strict=True))
+        self.state = msgspec.json.decode(state)
+        self._begin_anew()
 
     async def _request_of(self, question: Question[Any]) -> Raw:
         self._check(question)
-        params = self._worded(question.params)
+        params = self._worded(question)
         asking = self._connection.ask(question.method, params, timeout=question.timeout)
         task = self._loop.create_task(asking)
         self._tasks.add(task)
@@ -293,20 +364,28 @@ class AskingDirectly(Asking):
             self._tasks.discard(task)
 
     def _check(self, question: Question[Any]) -> None:
+        revision = self._request.revision
+        if not METHODS[question.method].may_be_sent_by("server", revision):
+            raise QuestionFailed(
+                f"the client cannot be asked: there is no {question.method} in {revision}"
+            )
         session = self._connection.protocol.session
         if session is not None and session.is_assumed:
             raise QuestionFailed(
-                f"the client cannot be asked: {question.method} of {self._request.revision} "
+                f"the client cannot be asked: {question.method} of {revision} "
                 "needs a session, and this server keeps none"
             )
         if not client_declares(self._request.client_capabilities, question.needed):
             wanted = _in_words(question.needed)
             raise QuestionFailed(f"the client cannot be asked: it did not declare {wanted}")
 
-    def _worded(self, params: Struct | None) -> Struct | None:
+    def _worded(self, question: Question[Any]) -> Struct | None:
         """Return the params as this client takes them."""
-        if isinstance(params, ElicitRequestURLParams):
-            return msgspec.structs.replace(params, elicitation_id=secrets.token_urlsafe(16))
+        params = question.params
+        if isinstance(params, ElicitRequestURLParams) and params.elicitation_id is UNSET:
+            given = getattr(question, "elicitation_id", None)
+            name = secrets.token_urlsafe(16) if given is None else given
+            return msgspec.structs.replace(params, elicitation_id=name)
         if isinstance(params, CreateMessageRequestParams):
             return without_undeclared_context(params, self._request)
         return params
@@ -356,17 +435,16 @@ def without_undeclared_context(
     return msgspec.structs.replace(params, include_context=UNSET)
 
 
-class _Verbatim(Question[Any]):
-    """A question whose answer is wanted as the protocol has it, once it is found to be one."""
+def _current_task() -> asyncio.Task[Any] | None:
+    """Return the task that runs; `None` in a thread that no event loop runs in."""
+    return None if asyncio._get_running_loop() is None else asyncio.current_task()
 
-    def __init__(self, question: Question[Any]) -> None:
-        super().__init__(question.params, question.timeout)
-        self._question = question
-        self.method = question.method
 
-    def read(self, answer: Raw) -> Any:
-        self._question.read(answer)
-        return read_by_shape(answer)
+def _other_question(key: str) -> str:
+    return (
+        f"the question {key!r} is not the one that was answered: when a call is run again, it must "
+        "ask the same things in the same words; let `once` remember what changes from run to run"
+    )
 
 
 def _in_words(needed: ClientCapabilities) -> str:
@@ -388,6 +466,8 @@ def _as_returned(known: Raw, function: Callable[..., Any]) -> Any:
         kind = typing.get_type_hints(function, include_extras=True).get("return", Any)
     except (NameError, TypeError):
         kind = Any
+    if typing.get_origin(kind) in (Awaitable, Coroutine):  # which was awaited
+        kind = typing.get_args(kind)[-1]
     try:
         return msgspec.json.decode(known, type=kind, dec_hook=decode_hook)
     except (*UNDECODABLE, NotImplementedError) as error:

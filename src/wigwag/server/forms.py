@@ -5,6 +5,7 @@ Spec: client/elicitation#requested-schema
 
 from __future__ import annotations
 
+import datetime
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
@@ -35,11 +36,20 @@ class Form:
     Args:
         schema: Its requested schema.
         convert: Makes what the handler wants from content that fits the schema.
+        fills_in: Whether what the user left out has the defaults of the schema; classes have their
+            own.
     """
 
-    def __init__(self, schema: dict[str, Any], convert: Callable[[dict[str, Any]], Any]) -> None:
+    def __init__(
+        self,
+        schema: dict[str, Any],
+        convert: Callable[[dict[str, Any]], Any],
+        *,
+        fills_in: bool = False,
+    ) -> None:
         self.schema = schema
         self._convert = convert
+        self._fills_in = fills_in
 
     def read(self, content: Mapping[str, Any]) -> Any:
         """Return what a user filled in, as the handler wants it.
@@ -52,6 +62,10 @@ class Form:
             name: as_field_has_it(properties.get(name, {}), value)
             for name, value in content.items()
         }
+        if self._fills_in:
+            for name, field in properties.items():
+                if "default" in field:
+                    values.setdefault(name, field["default"])
         for name in self.schema.get("required", ()):
             if name not in values:
                 raise FormRefused(f"`{name}` is missing")
@@ -107,6 +121,7 @@ def _is_object(kind: Any) -> bool:
         is_model(kind)
         or issubclass(kind, Struct)
         or hasattr(kind, "__dataclass_fields__")
+        or hasattr(kind, "__attrs_attrs__")
         or typing.is_typeddict(kind)
     )
 
@@ -119,25 +134,38 @@ def _form_of_value(kind: Any, field: dict[str, Any], *, is_optional: bool = Fals
 
 
 def _form_of_choices(choices: Sequence[Any]) -> Form:
+    return _form_of_value(str, _field_of_choices(choices))
+
+
+def _field_of_choices(choices: Sequence[Any]) -> dict[str, Any]:
     if choices and all(isinstance(choice, EnumOption) for choice in choices):
-        field = msgspec.to_builtins(TitledSingleSelectEnumSchema(one_of=list(choices)))
-    elif choices and all(isinstance(choice, str) for choice in choices):
-        field = {"type": "string", "enum": list(choices)}
-    else:
-        raise TypeError("choices are texts, or `EnumOption`s with a title each")
-    return _form_of_value(str, field)
+        field: dict[str, Any] = msgspec.to_builtins(
+            TitledSingleSelectEnumSchema(one_of=list(choices))
+        )
+        return field
+    if choices and all(isinstance(choice, str) for choice in choices):
+        return {"type": "string", "enum": list(choices)}
+    raise TypeError("choices are texts, or `EnumOption`s with a title each")
 
 
 def _form_of_object(kind: Any) -> Form:
     schema, definitions = _describe(kind)
     titles = _titles(kind, schema)
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     names = _names(kind)
     required = list(schema.get("required", ()))
     fields: dict[str, Any] = {}
     nullable: list[str] = []
+    translated: dict[str, Any] = {}
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})
     for name, described in properties.items():
+        hint = hints.get(names.get(name, name))
+        meant = hint if _is_of_pydantic(kind) else translate(hint)
+        if meant is not hint:  # `Field` where msgspec does not look for it
+            translated[name] = typing.NotRequired[meant]
+            described = {**described, **_describe(meant)[0]}
+            title = _title_in(hint)
+            titles |= {name: title} if title is not None else {}
         described = {key: value for key, value in described.items() if key != "title"}
         if name in titles:
             described["title"] = titles[name]
@@ -145,14 +173,20 @@ def _form_of_object(kind: Any) -> Form:
         if accepts_none and name in required:
             required.remove(name)
             nullable.append(name)
-        fields[name] = checked_field(name, _in_order(plain, hints.get(names.get(name, name))))
+        fields[name] = checked_field(name, _as_written(plain, hint))
 
     form = _converting_form(kind, fields, required)
-    if not nullable:
+    if not nullable and not translated:
         return form
     # What a user left out is `None` to the handler, though its type has no default.
     absent = dict.fromkeys(nullable)
-    return Form(form.schema, lambda content: _convert({**absent, **content}, kind))
+    bounds: Any = TypedDict("Bounds", translated)  # type: ignore[misc]
+
+    def convert(content: dict[str, Any]) -> Any:
+        _convert(content, bounds)
+        return _convert({**absent, **content}, kind)
+
+    return Form(form.schema, convert)
 
 
 def _form_of_fields(wanted: Mapping[str, Any]) -> Form:
@@ -167,6 +201,8 @@ def _form_of_fields(wanted: Mapping[str, Any]) -> Form:
         if isinstance(what, Mapping):
             types[name], fields[name] = Any, checked_field(name, dict(what))
             is_optional = "default" in what
+        elif isinstance(what, Sequence) and not isinstance(what, str):
+            types[name], fields[name], is_optional = str, _field_of_choices(what), False
         else:
             types[name] = translate(what)
             fields[name], is_optional = _field_of_type(name, types[name])
@@ -175,7 +211,7 @@ def _form_of_fields(wanted: Mapping[str, Any]) -> Form:
         else:
             required.append(name)
     kind = TypedDict("Fields", types)  # type: ignore[misc]  # as dynamic as it must be
-    return _converting_form(kind, fields, required)
+    return _converting_form(kind, fields, required, fills_in=True)
 
 
 def _written_form(schema: Mapping[str, Any]) -> Form:
@@ -184,17 +220,21 @@ def _written_form(schema: Mapping[str, Any]) -> Form:
         raise TypeError("the schema of a form is one of an object, with properties")
     for name, field in properties.items():
         checked_field(name, field)
-    return Form({**schema, "properties": properties}, dict)
+    return Form({**schema, "properties": properties}, dict, fills_in=True)
 
 
-def _converting_form(kind: Any, fields: dict[str, Any], required: list[str]) -> Form:
+def _converting_form(
+    kind: Any, fields: dict[str, Any], required: list[str], *, fills_in: bool = False
+) -> Form:
     schema: dict[str, Any] = {"type": "object", "properties": fields}
     if required:
         schema["required"] = required
-    return Form(schema, lambda content: _convert(content, kind))
+    return Form(schema, lambda content: _convert(content, kind), fills_in=fills_in)
 
 
 def _convert(content: Any, kind: Any) -> Any:
+    if _is_of_pydantic(kind):
+        return _validated(kind, content)
     return msgspec.convert(content, kind, dec_hook=decode_hook)
 
 
@@ -203,14 +243,22 @@ def _convert(content: Any, kind: Any) -> Any:
 
 def _describe(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the schema of a type as it comes, and what it refers to."""
-    if is_model(kind):
-        schema: dict[str, Any] = kind.model_json_schema()
-        return schema, schema.get("$defs", {})
     try:
+        if _is_of_pydantic(kind):
+            model = is_model(kind)
+            schema: dict[str, Any] = (
+                kind.model_json_schema() if model else _adapter(kind).json_schema()
+            )
+            return schema, schema.get("$defs", {})
         (root,), definitions = msgspec.json.schema_components(
             (kind,), ref_template=_REFERENCE + "{name}"
         )
-    except TypeError as error:
+    except NameError as error:
+        raise TypeError(
+            f"a form cannot ask for {_name(kind)}: {error}; what its fields are of must be defined "
+            "where the module can see it"
+        ) from None
+    except (TypeError, RuntimeError) as error:  # pydantic's are of either kind
         raise TypeError(f"a form cannot ask for {_name(kind)}: {_first_line(error)}") from None
     return _resolved(root, definitions), definitions
 
@@ -223,7 +271,7 @@ def _field_of_type(name: str, kind: Any) -> tuple[dict[str, Any], bool]:
     plain.pop("title", None)
     if title is not None:
         plain["title"] = title
-    return checked_field(name, _in_order(plain, kind)), accepts_none
+    return checked_field(name, _as_written(plain, kind)), accepts_none
 
 
 def _resolved(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,8 +306,8 @@ def _without_null(
 
 def _titles(kind: Any, schema: Mapping[str, Any]) -> dict[str, str]:
     """Return the titles that fields were given; libraries make up others of the names."""
-    if is_model(kind):
-        fields = kind.model_fields.items()
+    if _is_of_pydantic(kind):
+        fields = kind.__pydantic_fields__.items()
         return {(f.alias or name): f.title for name, f in fields if f.title is not None}
     properties = schema.get("properties", {})
     return {name: field["title"] for name, field in properties.items() if "title" in field}
@@ -272,8 +320,10 @@ def _names(kind: Any) -> dict[str, str]:
     return {}
 
 
-def _in_order(field: dict[str, Any], kind: Any) -> dict[str, Any]:
-    """List choices as they were written; msgspec sorts them."""
+def _as_written(field: dict[str, Any], kind: Any) -> dict[str, Any]:
+    """List choices as they were written, and name the format of a time; msgspec does neither."""
+    if field.get("type") == "string" and _is_time(kind):
+        field.setdefault("format", "date-time")
     holder = field.get("items") if field.get("type") == "array" else field
     if isinstance(holder, dict) and "enum" in holder:
         written = _choices(kind)
@@ -282,12 +332,49 @@ def _in_order(field: dict[str, Any], kind: Any) -> dict[str, Any]:
     return field
 
 
+def _is_time(kind: Any) -> bool:
+    return kind is datetime.datetime or any(map(_is_time, get_args(kind)))
+
+
 def _choices(kind: Any) -> list[Any]:
     if get_origin(kind) is Literal:
         return list(get_args(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [member.value for member in kind]
     return [choice for part in get_args(kind) for choice in _choices(part)]
+
+
+def _hints(kind: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(kind, include_extras=True)
+    except NameError:  # pydantic has found what it needs elsewhere
+        return {}
+
+
+def _title_in(kind: Any) -> str | None:
+    titles = (getattr(item, "title", None) for item in getattr(kind, "__metadata__", ()))
+    return next((title for title in titles if isinstance(title, str)), None)
+
+
+def _is_of_pydantic(kind: Any) -> bool:
+    return is_model(kind) or hasattr(kind, "__pydantic_validator__")
+
+
+def _validated(kind: Any, content: Any) -> Any:
+    try:
+        return _adapter(kind).validate_python(content)
+    except ValueError as error:
+        # Its own text has a line for each field, and an address to read more.
+        faults: list[Any] = getattr(error, "errors", list)()
+        texts = [f"`{'.'.join(map(str, fault['loc']))}`: {fault['msg']}" for fault in faults]
+        raise FormRefused("; ".join(texts) or str(error)) from None
+
+
+@lru_cache(maxsize=256)
+def _adapter(kind: Any) -> Any:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - whose class it is has loaded it
+
+    return TypeAdapter(kind)
 
 
 def _name(kind: Any) -> str:

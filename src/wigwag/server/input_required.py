@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
+from wigwag.schema import InputRequest, InputRequiredResult
+
 if TYPE_CHECKING:
     from wigwag.server.questions import Question
 
@@ -20,7 +24,7 @@ class InputRequired:
 
     Args:
         questions: What to ask, by keys that are the handler's own: what `elicit`, `elicit_url`,
-            `sample` and `list_roots` return.
+            `sample` and `list_roots` return, or requests as the protocol has them.
         state: What the handler wants to have back: any value that JSON has a form for. The client
             carries it, sealed.
 
@@ -29,12 +33,24 @@ class InputRequired:
     """
 
     def __init__(
-        self, questions: Mapping[str, Question[Any]] | None = None, *, state: Any = None
+        self,
+        questions: Mapping[str, Question[Any] | InputRequest] | None = None,
+        *,
+        state: Any = None,
     ) -> None:
         self.questions = dict(questions or {})
         self.state = state
         if not self.questions and state is None:
             raise ValueError("InputRequired needs questions, a state, or both")
+
+
+def asked_by(result: InputRequiredResult) -> InputRequired:
+    """Return what a handler asks that has returned it as the protocol has it.
+
+    So its state is sealed like any other, and legacy clients can be asked as well.
+    """
+    state = None if result.request_state is UNSET else result.request_state
+    return InputRequired(result.input_requests or None, state=state)
 
 
 class Unwinding(BaseException):

@@ -24,12 +24,13 @@ from wigwag.schema import (
     SamplingCapability,
 )
 from wigwag.server.defaults import ANSWER_TIMEOUT
-from wigwag.server.input_required import InputRequired, Unwinding
+from wigwag.server.input_required import InputRequired, Unwinding, asked_by
 
 if TYPE_CHECKING:
     from wigwag.schema import CreateMessageResult, ModelPreferences, Root, Tool, ToolChoice
     from wigwag.server.asking import Asking
     from wigwag.server.memory import Keeper
+    from wigwag.server.principal import Principal
     from wigwag.server.questions import ElicitationOutcome, Messages, Question
 
 T = TypeVar("T")
@@ -57,6 +58,9 @@ class Inquiry:
         connection: What serves the request.
         request: The request.
     """
+
+    principal: Principal | None = None
+    """Who makes the request, as far as the server knows."""
 
     def __init__(self, server: Remembers, connection: Dispatch, request: RequestReceived) -> None:
         self._server = server
@@ -158,6 +162,7 @@ class Inquiry:
         self,
         message: str,
         url: str,
+        elicitation_id: str | None = None,
         *,
         key: str | None = None,
         timeout: float | None = ANSWER_TIMEOUT,
@@ -169,6 +174,8 @@ class Inquiry:
         Args:
             message: Why they should.
             url: The page. When the call is run again it must be the same one.
+            elicitation_id: What the visit goes by in 2025-11-25, for `elicit_complete`; no other
+                revision has that. Without, one is made.
             key: What the question goes by, as for `elicit`.
             timeout: Seconds that a legacy client has to answer, as for `elicit`.
 
@@ -181,7 +188,9 @@ class Inquiry:
         """
         from wigwag.server.questions import elicit_url  # noqa: PLC0415 - few calls ask
 
-        asked: Awaitable[Any] = self._put(elicit_url(message, url, timeout=timeout), key)
+        asked: Awaitable[Any] = self._put(
+            elicit_url(message, url, elicitation_id, timeout=timeout), key
+        )
         return asked
 
     def sample(  # noqa: PLR0913 - options, each of its own and given by name
@@ -290,7 +299,7 @@ class Inquiry:
         asking = self._asker()
         asking.check_may_ask()
         wanted = {**(questions or {}), **more}
-        names = {asking.questions.take(key): key for key in wanted}
+        names = {asking.key_of(question, key): key for key, question in wanted.items()}
         named = {name: wanted[key] for name, key in names.items()}
 
         async def answers() -> dict[str, Any]:
@@ -390,6 +399,8 @@ class Inquiry:
         """Run the handler once. If it is unwound, what comes of it otherwise does not matter."""
         try:
             value = await run()
+            if isinstance(value, InputRequiredResult):
+                value = asked_by(value)
         except (Exception, Unwinding, BaseExceptionGroup) as error:
             asked = self._unwound()
             if asked is not None:
@@ -411,7 +422,9 @@ class Inquiry:
                 from wigwag.server.replay import Replay  # noqa: PLC0415
 
                 keeper = self._server.keeper
-                self._asking = Replay(self._request, self._connection, self._loop, keeper)
+                self._asking = Replay(
+                    self._request, self._connection, self._loop, keeper, self.principal
+                )
             else:
                 from wigwag.server.asking import AskingDirectly  # noqa: PLC0415
 
@@ -423,7 +436,7 @@ class Inquiry:
     def _put(self, question: Question[Any], key: str | None) -> Any:
         asking = self._asker()
         asking.check_may_ask()
-        name = asking.questions.take(key or question.key)
+        name = asking.key_of(question, key or question.key)
         return self._answer(partial(asking.ask, question, name))
 
     def _answer(self, start: Callable[[], Coroutine[Any, Any, T]]) -> Any:

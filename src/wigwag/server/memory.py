@@ -6,7 +6,7 @@ Spec: basic/utilities/mrtr#request-state
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -15,16 +15,14 @@ from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INTERNAL_ERROR, INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
+from wigwag.schema import RESOURCES_READ
+from wigwag.server.questions import Answer
 from wigwag.server.sealing import Seal, SealBroken
 
+if TYPE_CHECKING:
+    from wigwag.server.principal import Principal
+
 _BEGIN_ANEW: Final = "begin again, without `requestState` and `inputResponses`"
-
-
-class Answer(Struct, frozen=True, array_like=True):
-    """An answer, and the digest of the question that it is an answer to."""
-
-    digest: str
-    value: Raw
 
 
 class Memory(Struct, omit_defaults=True):
@@ -36,6 +34,7 @@ class Memory(Struct, omit_defaults=True):
         asked: The digests of the questions of the last round, by their keys.
         once: What `Context.once` has remembered, by name.
         given: The state of a handler that asks by hand.
+        replies: The answers to what it asked by hand, where it then asks something else.
     """
 
     expires: int = 0
@@ -43,6 +42,7 @@ class Memory(Struct, omit_defaults=True):
     asked: dict[str, str] = {}
     once: dict[str, Raw] = {}
     given: Raw | UnsetType = UNSET
+    replies: dict[str, Raw] = {}
 
 
 _decode = msgspec.json.Decoder(Memory).decode
@@ -64,14 +64,29 @@ class Keeper:
         self._lifetime = lifetime
         self._max_bytes = max_bytes
 
-    def seal(self, memory: Memory, request: RequestReceived, *, now: float) -> str:
+    def seal(
+        self,
+        memory: Memory,
+        request: RequestReceived,
+        *,
+        now: float,
+        principal: Principal | None = None,
+    ) -> str:
         """Return what a client is to bring back when it makes the request again.
+
+        Args:
+            memory: What is to be remembered.
+            request: The request; no other one can bring it back.
+            now: Seconds since 1970.
+            principal: Who makes the request, if that is known; nobody else can bring it back.
 
         Raises:
             RequestFailed: There is too much to remember.
         """
         memory.expires = int(now + self._lifetime) + 1
-        state = self._seal.seal(msgspec.json.encode(memory), self._purpose(request))
+        state = self._seal.seal(
+            msgspec.json.encode(memory), _purpose(self._server, request, principal)
+        )
         if len(state) > self._max_bytes:
             message = (
                 f"the answers and results to remember between the rounds of this call take "
@@ -80,14 +95,22 @@ class Keeper:
             raise RequestFailed(INTERNAL_ERROR, message)
         return state
 
-    def open(self, state: str, request: RequestReceived, *, now: float) -> Memory:
-        """Return what was remembered of the request.
+    def open(
+        self,
+        state: str,
+        request: RequestReceived,
+        *,
+        now: float,
+        principal: Principal | None = None,
+    ) -> Memory:
+        """Return what was remembered of the request; the arguments are those of `seal`.
 
         Raises:
-            RequestFailed: It was another one, it is long ago, or the state was changed.
+            RequestFailed: It was another one, or of somebody else; it is long ago; or the state
+                was changed.
         """
         try:
-            memory = _decode(self._seal.open(state, self._purpose(request)))
+            memory = _decode(self._seal.open(state, _purpose(self._server, request, principal)))
         except (SealBroken, *UNDECODABLE):
             message = f"Invalid params: `requestState` is not one for this request; {_BEGIN_ANEW}"
             raise RequestFailed(INVALID_PARAMS, message) from None
@@ -96,15 +119,15 @@ class Keeper:
             raise RequestFailed(INVALID_PARAMS, message)
         return memory
 
-    def _purpose(self, request: RequestReceived) -> bytes:
-        """Return what a state is bound to: nobody can use it for anything else."""
-        params: Any = request.params
-        target = getattr(params, "uri", None) or params.name
-        arguments = getattr(params, "arguments", UNSET)
-        if isinstance(arguments, Raw):
-            arguments = msgspec.json.decode(arguments)
-        canonical = msgspec.json.encode(
-            {} if arguments in (UNSET, None) else arguments, order="sorted"
-        )
-        digest = hashlib.sha256(canonical).hexdigest()
-        return msgspec.json.encode([self._server, request.method, target, digest])
+
+def _purpose(server: str, request: RequestReceived, principal: Principal | None) -> bytes:
+    """Return what a state is bound to: nobody can use it for anything else."""
+    params: Any = request.params
+    target = params.uri if request.method == RESOURCES_READ else params.name
+    arguments = getattr(params, "arguments", UNSET)
+    if isinstance(arguments, Raw):
+        arguments = msgspec.json.decode(arguments)
+    canonical = msgspec.json.encode({} if arguments in (UNSET, None) else arguments, order="sorted")
+    digest = hashlib.sha256(canonical).hexdigest()
+    who = None if principal is None else [principal.issuer, principal.subject]
+    return msgspec.json.encode([server, request.method, target, digest, who])

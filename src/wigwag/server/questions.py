@@ -8,12 +8,16 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
+from functools import cached_property
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, overload
+from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from wigwag.jsonrpc.codec import UNDECODABLE, encode_value
 from wigwag.protocol.gates import required_client_capability
+from wigwag.protocol.params import ParamsRefused, decode_request_params
 from wigwag.schema import (
     ELICITATION_CREATE,
     ROOTS_LIST,
@@ -25,6 +29,7 @@ from wigwag.schema import (
     ElicitRequestURLParams,
     ElicitResult,
     ElicitValue,
+    InputRequest,
     ListRootsResult,
     ModelHint,
     ModelPreferences,
@@ -38,6 +43,9 @@ from wigwag.schema import (
 )
 from wigwag.server.defaults import ANSWER_TIMEOUT
 from wigwag.server.forms import Form, FormRefused, form_of
+
+ASKED: Final = (ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE)
+"""The methods of what a client can be asked."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -84,6 +92,15 @@ class CancelledElicitation(Struct, frozen=True):
 
 
 ElicitationOutcome: TypeAlias = AcceptedElicitation[T] | DeclinedElicitation | CancelledElicitation
+ElicitationResult: TypeAlias = ElicitationOutcome[T]
+"""The name that the official SDK has for `ElicitationOutcome`."""
+
+
+class Answer(Struct, frozen=True, array_like=True):
+    """What the client answered, and the digest of the question that it is an answer to."""
+
+    digest: str
+    value: Raw
 
 
 # --- questions
@@ -118,14 +135,15 @@ class Question(ABC, Generic[T_co]):
         """What a client must have declared to be asked this."""
         return required_client_capability(self.method, self.params)
 
-    @property
-    def fingerprint(self) -> bytes:
-        """What tells it from other questions.
+    @cached_property
+    def digest(self) -> str:
+        """What tells it from other questions, short enough to be carried around.
 
         Raises:
             LocalProtocolError: It holds a value that JSON has no form for.
         """
-        return b"%b %b" % (self.method.encode(), encode_value(self.params))
+        content = b"%b %b" % (self.method.encode(), encode_value(self.params))
+        return hashlib.sha256(content).hexdigest()[:32]
 
     def _decode(self, answer: Raw) -> Any:
         try:
@@ -147,7 +165,7 @@ class FormQuestion(Question[ElicitationOutcome[T]]):
 
     def read(self, answer: Raw) -> ElicitationOutcome[T]:
         """Read what the user did."""
-        result: ElicitResult = self._decode(answer)
+        result: ElicitResult = self._decode(_without_nulls(answer))
         if result.action != "accept":
             return _not_accepted(result)
         content = {} if result.content is UNSET else result.content
@@ -163,13 +181,35 @@ class PageQuestion(Question[ElicitationOutcome[None]]):
     method = ELICITATION_CREATE
     key = "elicitation"
 
-    def __init__(self, message: str, url: str, timeout: float | None) -> None:
+    def __init__(
+        self, message: str, url: str, timeout: float | None, elicitation_id: str | None = None
+    ) -> None:
         super().__init__(ElicitRequestURLParams(mode="url", message=message, url=url), timeout)
+        self.elicitation_id = elicitation_id
+        """What 2025-11-25 calls it by. No other revision has that: it is no part of the question,
+        and may be another one each time."""
 
     def read(self, answer: Raw) -> ElicitationOutcome[None]:
         """Read what the user did."""
         result: ElicitResult = self._decode(answer)
         return AcceptedElicitation(None) if result.action == "accept" else _not_accepted(result)
+
+
+class _Filled(Struct):
+    content: dict[str, Any]
+
+
+def _without_nulls(answer: Raw) -> Raw:
+    """Leave out the fields that some clients send as `null` when the user left them empty."""
+    if b"null" not in bytes(answer):
+        return answer
+    try:
+        content = msgspec.json.decode(answer, type=_Filled).content
+        members = msgspec.json.decode(answer, type=dict[str, Raw])
+    except UNDECODABLE:
+        return answer
+    filled = {name: value for name, value in content.items() if value is not None}
+    return Raw(msgspec.json.encode({**members, "content": filled}))
 
 
 def _not_accepted(result: ElicitResult) -> DeclinedElicitation | CancelledElicitation:
@@ -198,6 +238,40 @@ class RootsQuestion(Question[list[Root]]):
         """Read the roots."""
         result: ListRootsResult = self._decode(answer)
         return result.roots
+
+
+class WrittenQuestion(Question[Any]):
+    """A question as the protocol has it, and its answer likewise."""
+
+    key = "question"
+
+    def __init__(self, request: InputRequest, timeout: float | None) -> None:
+        self.method = request.method
+        try:
+            params = decode_request_params(request.method, request.params)
+        except ParamsRefused as error:
+            raise ValueError(f"{request.method} cannot be asked so: {error.reason}") from None
+        super().__init__(params, timeout)
+
+    def read(self, answer: Raw) -> Any:
+        """Read what the client has answered."""
+        return self._decode(answer)
+
+
+def as_question(what: Question[Any] | InputRequest) -> Question[Any]:
+    """Return a question that may be written as the protocol has it.
+
+    Raises:
+        ValueError: It is not written so.
+        TypeError: It is no question at all.
+    """
+    if isinstance(what, InputRequest):
+        if what.method not in ASKED:
+            raise ValueError(f"the client cannot be asked {what.method}: only {', '.join(ASKED)}")
+        return WrittenQuestion(what, ANSWER_TIMEOUT)
+    if not isinstance(what, Question):
+        raise TypeError(f"{what!r} is no question: elicit(), sample() and the like return one")
+    return what
 
 
 # --- making them
@@ -232,7 +306,11 @@ def elicit(
 
 
 def elicit_url(
-    message: str, url: str, *, timeout: float | None = ANSWER_TIMEOUT
+    message: str,
+    url: str,
+    elicitation_id: str | None = None,
+    *,
+    timeout: float | None = ANSWER_TIMEOUT,
 ) -> Question[ElicitationOutcome[None]]:
     """Return a question to the user, by a page; put it with `Context.ask`.
 
@@ -241,9 +319,7 @@ def elicit_url(
     Raises:
         ValueError: `url` is none.
     """
-    if ":" not in url:
-        raise ValueError(f"{url!r} is no URL: it needs a scheme, as in https://example.com")
-    return PageQuestion(_checked(message), url, timeout)
+    return PageQuestion(_checked(message), _checked_url(url), timeout, elicitation_id)
 
 
 def list_roots(*, timeout: float | None = ANSWER_TIMEOUT) -> Question[list[Root]]:
@@ -297,6 +373,20 @@ def _checked(message: Any) -> str:
     return message
 
 
+def _checked_url(url: Any) -> str:
+    if not isinstance(url, str):
+        raise TypeError(f"a URL is text, not {url!r}")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ValueError(f"{url!r} is no URL: {error}") from None
+    if not parts.scheme or (parts.scheme in ("http", "https") and not parts.hostname):
+        raise ValueError(f"{url!r} is no URL: it needs scheme and host, as https://example.com has")
+    if not all(char.isprintable() and char != " " for char in url):
+        raise ValueError(f"{url!r} is no URL: spaces and control characters are to be encoded")
+    return url
+
+
 def _to_messages(messages: Any) -> list[SamplingMessage]:
     if isinstance(messages, str) or not isinstance(messages, Sequence):
         messages = [messages]
@@ -317,7 +407,7 @@ def _or_unset(value: Any) -> Any:
 
 def read_by_shape(answer: Raw) -> ElicitResult | CreateMessageResult | ListRootsResult | None:
     """Read an answer whose question is not at hand; `None` when it answers nothing."""
-    for method in (ELICITATION_CREATE, ROOTS_LIST, SAMPLING_CREATE_MESSAGE):
+    for method in ASKED:
         try:
             result: ElicitResult = decode_result(method, answer)
         except UNDECODABLE:
@@ -326,25 +416,22 @@ def read_by_shape(answer: Raw) -> ElicitResult | CreateMessageResult | ListRoots
     return None
 
 
-def answer_digest(question: Question[Any]) -> str:
-    """Return what the state remembers of a question, to know it again."""
-    return hashlib.sha256(question.fingerprint).hexdigest()[:32]
-
-
 __all__ = [
     "AcceptedElicitation",
+    "Answer",
     "AnswerRefused",
     "AnswerUnfit",
     "CancelledElicitation",
     "DeclinedElicitation",
     "ElicitationOutcome",
+    "ElicitationResult",
     "FormQuestion",
     "Messages",
     "ModelQuestion",
     "PageQuestion",
     "Question",
     "RootsQuestion",
-    "answer_digest",
+    "as_question",
     "elicit",
     "elicit_url",
     "list_roots",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -29,9 +29,18 @@ from wigwag.schema import (
 )
 from wigwag.server.asking import Asking, without_undeclared_context
 from wigwag.server.input_required import InputRequired, Unwinding
-from wigwag.server.memory import Answer, Keeper, Memory
+from wigwag.server.memory import Keeper, Memory
 from wigwag.server.plain_schema import encode_hook
-from wigwag.server.questions import AnswerRefused, Question, answer_digest, read_by_shape
+from wigwag.server.questions import (
+    Answer,
+    AnswerRefused,
+    Question,
+    as_question,
+    read_by_shape,
+)
+
+if TYPE_CHECKING:
+    from wigwag.server.principal import Principal
 
 T = TypeVar("T")
 
@@ -48,6 +57,7 @@ class Replay(Asking):
         connection: What serves it.
         loop: The event loop.
         keeper: What seals the memory of the call.
+        principal: Who makes the request, if that is known.
 
     Raises:
         RequestFailed: The request brings a state that is not one for it.
@@ -59,9 +69,11 @@ class Replay(Asking):
         connection: Dispatch,
         loop: asyncio.AbstractEventLoop,
         keeper: Keeper,
+        principal: Principal | None = None,
     ) -> None:
         super().__init__(request, connection, loop)
         self._keeper = keeper
+        self._principal = principal
         params = request.params
         responses = {} if params.input_responses is UNSET else params.input_responses
         self._unasked: dict[str, Raw] = {}
@@ -70,20 +82,23 @@ class Replay(Asking):
             # Answers without a state: of a client that knows what it is going to be asked.
             self._unasked = {**responses}
         else:
-            memory = keeper.open(params.request_state, request, now=time.time())
+            memory = keeper.open(
+                params.request_state, request, now=time.time(), principal=principal
+            )
         self._remembered = memory.once
-        self._answers = {**memory.answers}
+        self._answers = memory.answers
         for key, digest in memory.asked.items():
             if key in responses:
                 self._answers[key] = Answer(digest, responses[key])
-        by_hand = {
-            key: read_by_shape(answer)
-            for key, answer in responses.items()
-            if key not in memory.asked
-        }
-        self.responses = {key: answer for key, answer in by_hand.items() if answer is not None}
+        self._begin_anew()
+        self._given = memory.given
         if memory.given is not UNSET:
             self.state = msgspec.json.decode(memory.given)
+        self._replies = memory.replies
+        for key, answer in responses.items():
+            if key not in memory.asked and read_by_shape(answer) is not None:
+                self._replies[key] = answer
+        self.responses = {key: read_by_shape(answer) for key, answer in self._replies.items()}
         self._pending: dict[str, tuple[Question[Any], asyncio.Future[Any]]] = {}
         self._has_unwound = False
         self._is_unwinding_due = False
@@ -94,21 +109,18 @@ class Replay(Asking):
 
         Raises:
             RequestFailed: The client did not declare that it answers such questions.
-            RuntimeError: It is not the question that was answered under this key.
         """
         self._check_open()
-        digest = answer_digest(question)
         if key in self._unasked:
-            self._answers[key] = Answer(digest, self._unasked.pop(key))
+            self._answers[key] = Answer(question.digest, self._unasked.pop(key))
         known = self._answers.get(key)
         if known is not None:
-            if known.digest != digest:
-                raise RuntimeError(_other_question(key))
             try:
                 return question.read(known.value)
             except AnswerRefused:  # so it is asked again
                 del self._answers[key]
         if self._has_unwound:
+            await asyncio.sleep(0)  # a handler that never gives up must not stop the event loop
             raise Unwinding("the client is about to be asked something else")
         self._connection.protocol.require_client_capability(self._request, question.needed)
         waiter: asyncio.Future[T] = self._loop.create_future()
@@ -120,6 +132,15 @@ class Replay(Asking):
             if not self._has_unwound:
                 self._pending.pop(key, None)
             raise
+        except Unwinding:
+            self._leave_quietly()
+            raise
+
+    def _leave_quietly(self) -> None:
+        """Let nobody complain of a task that was unwound and that nobody waits for any more."""
+        task = asyncio.current_task()
+        if task is not None:
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def once(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
         """Return what a function returned; no handler is unwound while one is at work."""
@@ -158,8 +179,9 @@ class Replay(Asking):
         if not self._has_unwound:
             return None
         questions = {key: question for key, (question, _) in self._pending.items()}
-        asked = {key: answer_digest(question) for key, question in questions.items()}
-        return self._required(questions, Memory(asked=asked))
+        asked = {key: question.digest for key, question in questions.items()}
+        memory = Memory(asked=asked, given=self._given, replies=self._replies)
+        return self._required(questions, memory)
 
     async def ask_by_hand(self, asked: InputRequired) -> InputRequiredResult:
         """Return the questions that a handler asks by hand.
@@ -168,12 +190,13 @@ class Replay(Asking):
             RequestFailed: The client did not declare that it answers one of them, or there is too
                 much to remember.
         """
-        for question in asked.questions.values():
+        questions = {key: as_question(what) for key, what in asked.questions.items()}
+        for question in questions.values():
             self._connection.protocol.require_client_capability(self._request, question.needed)
         memory = Memory()
         if asked.state is not None:
             memory.given = Raw(msgspec.json.encode(asked.state, enc_hook=encode_hook))
-        return self._required(asked.questions, memory)
+        return self._required(questions, memory)
 
     def _required(
         self, questions: Mapping[str, Question[Any]], memory: Memory
@@ -181,7 +204,9 @@ class Replay(Asking):
         memory.answers, memory.once = self._answers, self._remembered
         state: str | UnsetType = UNSET
         if memory != Memory():
-            state = self._keeper.seal(memory, self._request, now=time.time())
+            state = self._keeper.seal(
+                memory, self._request, now=time.time(), principal=self._principal
+            )
         return InputRequiredResult(
             result_type=RESULT_INPUT_REQUIRED,
             input_requests={key: self._worded(q) for key, q in questions.items()} or UNSET,
@@ -202,10 +227,3 @@ class Replay(Asking):
         super().close()
         for _, waiter in self._pending.values():
             waiter.cancel()
-
-
-def _other_question(key: str) -> str:
-    return (
-        f"the question {key!r} is not the one that was answered: when a call is run again, it must "
-        "ask the same things in the same words; let `once` remember what changes from run to run"
-    )

@@ -156,6 +156,7 @@ def test_a_mapping_names_types_or_schemas() -> None:
     assert form.read(content) == {
         **content,
         "when": datetime.date(2026, 1, 2),
+        "mail": "a@b.c",
         "size": 2,
     }
 

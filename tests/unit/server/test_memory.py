@@ -12,7 +12,8 @@ from wigwag.schema import (
     GetPromptRequestParams,
     ReadResourceRequestParams,
 )
-from wigwag.server.memory import Answer, Keeper, Memory
+from wigwag.server.memory import Keeper, Memory, _purpose
+from wigwag.server.questions import Answer
 from wigwag.server.sealing import Seal
 
 KEY = b"k" * 32
@@ -99,7 +100,7 @@ def test_nor_for_another_server() -> None:
 
 
 def test_what_was_sealed_but_is_no_memory_is_refused() -> None:
-    purpose = keeper()._purpose(call("t"))
+    purpose = _purpose("quiz", call("t"), None)
     for content in (b"", b"[]", b'{"expires":"x"}'):
         with pytest.raises(RequestFailed, match="is not one for this request"):
             keeper().open(Seal([KEY]).seal(content, purpose), call("t"), now=0.0)

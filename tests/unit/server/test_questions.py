@@ -28,7 +28,6 @@ from wigwag.server.questions import (
     AnswerUnfit,
     CancelledElicitation,
     DeclinedElicitation,
-    answer_digest,
     read_by_shape,
 )
 
@@ -141,7 +140,7 @@ def test_options_of_sampling_are_left_out_unless_given() -> None:
 
 
 def test_the_digest_tells_questions_apart() -> None:
-    same = [answer_digest(elicit("a", {"x": int})) for _ in range(2)]
+    same = [elicit("a", {"x": int}).digest for _ in range(2)]
     assert same[0] == same[1]
     different = [
         elicit("a", {"x": int}),
@@ -152,7 +151,7 @@ def test_the_digest_tells_questions_apart() -> None:
         sample("a", max_tokens=2),
         list_roots(),
     ]
-    assert len({answer_digest(question) for question in different}) == len(different)
+    assert len({question.digest for question in different}) == len(different)
 
 
 def test_an_answer_is_read_by_its_shape() -> None:
