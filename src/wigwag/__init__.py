@@ -20,41 +20,62 @@ if TYPE_CHECKING:
         QuestionFailed,
         RequestFailed,
         RequestTimedOut,
+        ResourceNotFound,
         ServerStartFailed,
         ServerUnreachable,
         SessionLost,
         ToolError,
         TransportError,
     )
+    from wigwag.protocol.server import CacheHint
     from wigwag.server.context import Context
+    from wigwag.server.dependencies import Depends, Resolve
     from wigwag.server.input_required import InputRequired
+    from wigwag.server.limits import Limits
+    from wigwag.server.principal import Principal
     from wigwag.server.questions import (
         AcceptedElicitation,
         CancelledElicitation,
         DeclinedElicitation,
+        ElicitationOutcome,
+        ElicitationResult,
         elicit,
         elicit_url,
         list_roots,
         sample,
     )
-    from wigwag.server.server import Limits, Server
+    from wigwag.server.resolver_questions import Elicit, ListRoots, Sample
+    from wigwag.server.resource_uris import ResourceSecurity
+    from wigwag.server.server import Server
+    from wigwag.server.uri_templates import UriTemplate
     from wigwag.transports.stdio_client import StdioServerParameters
 
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
 _HOMES = {
     "AcceptedElicitation": "wigwag.server.questions",
+    "CacheHint": "wigwag.protocol.server",
     "CancelledElicitation": "wigwag.server.questions",
     "Client": "wigwag.client.client",
     "ConnectionClosed": "wigwag.errors",
     "Context": "wigwag.server.context",
     "DeclinedElicitation": "wigwag.server.questions",
+    "Depends": "wigwag.server.dependencies",
+    "Elicit": "wigwag.server.resolver_questions",
+    "ElicitationOutcome": "wigwag.server.questions",
+    "ElicitationResult": "wigwag.server.questions",
     "HttpStatusError": "wigwag.errors",
     "InputRequired": "wigwag.server.input_required",
-    "Limits": "wigwag.server.server",
+    "Limits": "wigwag.server.limits",
+    "ListRoots": "wigwag.server.resolver_questions",
     "McpError": "wigwag.errors",
+    "Principal": "wigwag.server.principal",
     "QuestionFailed": "wigwag.errors",
     "RequestFailed": "wigwag.errors",
     "RequestTimedOut": "wigwag.errors",
+    "Resolve": "wigwag.server.dependencies",
+    "ResourceNotFound": "wigwag.errors",
+    "ResourceSecurity": "wigwag.server.resource_uris",
+    "Sample": "wigwag.server.resolver_questions",
     "Server": "wigwag.server.server",
     "ServerStartFailed": "wigwag.errors",
     "ServerUnreachable": "wigwag.errors",
@@ -63,6 +84,7 @@ _HOMES = {
     "Timeouts": "wigwag.client.client",
     "ToolError": "wigwag.errors",
     "TransportError": "wigwag.errors",
+    "UriTemplate": "wigwag.server.uri_templates",
     "elicit": "wigwag.server.questions",
     "elicit_url": "wigwag.server.questions",
     "list_roots": "wigwag.server.questions",
@@ -71,18 +93,29 @@ _HOMES = {
 
 __all__ = [
     "AcceptedElicitation",
+    "CacheHint",
     "CancelledElicitation",
     "Client",
     "ConnectionClosed",
     "Context",
     "DeclinedElicitation",
+    "Depends",
+    "Elicit",
+    "ElicitationOutcome",
+    "ElicitationResult",
     "HttpStatusError",
     "InputRequired",
     "Limits",
+    "ListRoots",
     "McpError",
+    "Principal",
     "QuestionFailed",
     "RequestFailed",
     "RequestTimedOut",
+    "Resolve",
+    "ResourceNotFound",
+    "ResourceSecurity",
+    "Sample",
     "Server",
     "ServerStartFailed",
     "ServerUnreachable",
@@ -91,6 +124,7 @@ __all__ = [
     "Timeouts",
     "ToolError",
     "TransportError",
+    "UriTemplate",
     "__version__",
     "elicit",
     "elicit_url",

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 def shop(page_size: int | None = 2) -> Server:
     """Return a server with five of each feature."""
-    server = Server("shop", limits=Limits(page_size=page_size))
+    server = Server("shop", page_size=page_size)
     for number in range(5):
         server.tool(name=f"tool_{number}")(lambda: "x")
         server.prompt(name=f"prompt_{number}")(lambda: "x")

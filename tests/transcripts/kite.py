@@ -25,7 +25,7 @@ def make_server(
         version="1.0.0",
         instructions="Look tickets up before you answer.",
         revisions=revisions,
-        limits=Limits(page_size=page_size),
+        page_size=page_size,
     )
     if not bare:
         _add_tools(server)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
+import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import astuple
 
-from wigwag.errors import LocalProtocolError, RequestFailed, ToolError
+from wigwag.errors import LocalProtocolError, RequestFailed, ResourceNotFound
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
-from wigwag.protocol.server import Members, encode_members
+from wigwag.protocol.server import CacheHint, Members, encode_members
 from wigwag.runtime.dispatch import Dispatch
-from wigwag.runtime.failures import log_failure
+from wigwag.runtime.failures import deliberate_failure, log_failure, must_pass, text_of
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.schema import (
     CallToolResult,
@@ -33,21 +36,35 @@ from wigwag.server.contents import to_contents
 from wigwag.server.context import Context, Services
 from wigwag.server.input_required import InputRequired
 from wigwag.server.prompt_messages import to_prompt
+from wigwag.server.resource_uris import ResourceSecurity, ResourceUris
 from wigwag.server.results import (
     InvalidOutput,
     ToolOutput,
     failed_result,
-    text_of_tool_error,
+    why_unsendable,
 )
 from wigwag.server.signature import ArgumentsRefused, Parameters
-from wigwag.server.uri_templates import UriTemplate
+from wigwag.server.suggestions import suggestions_for
 
 if TYPE_CHECKING:
+    from wigwag.server.injection import Injection
+    from wigwag.server.middleware import Pipeline
+    from wigwag.server.principal import Visible
     from wigwag.server.written_schema import WrittenParameters
 
-MakeContext = Callable[[], Context]
+MakeContext = Callable[[], "Context[Any]"]
 AnyParameters: TypeAlias = "Parameters | WrittenParameters"
 P = TypeVar("P", bound="AnyParameters", covariant=True)
+D = TypeVar("D", Tool, Prompt, Resource | ResourceTemplate)
+
+
+class Owner(Services, Protocol):
+    """What a feature needs of the server that it belongs to."""
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """What is around its handlers, if anything is."""
+        ...
 
 
 class Function(Generic[P]):
@@ -57,10 +74,16 @@ class Function(Generic[P]):
         parameters: What it takes.
         threads: Where a plain function runs; `None` to run it on the event loop.
         timeout: Seconds after which it is stopped; `None` for never.
+        concurrency: How many calls of it may run at the same time; the others wait their turn,
+            and their seconds do not count meanwhile. `None` for any number.
     """
 
     def __init__(
-        self, parameters: P, threads: WorkerThreads | None, timeout: float | None = None
+        self,
+        parameters: P,
+        threads: WorkerThreads | None,
+        timeout: float | None = None,
+        concurrency: int | None = None,
     ) -> None:
         function = parameters.function
         call = getattr(function, "__call__", function)  # noqa: B004 - objects may be async too
@@ -70,20 +93,34 @@ class Function(Generic[P]):
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
         self._threads = threads
         self.timeout = timeout
+        self._turns = None if concurrency is None else Turns(concurrency)
         self.parameters = parameters
         self.wants_context = parameters.context is not None
+        self._injection: Injection | None = None
+        if parameters.dependencies:
+            from wigwag.server.injection import Injection  # noqa: PLC0415 - few depend on anything
+
+            self._injection = Injection(parameters)
+            self.wants_context = True
 
     @property
     def is_direct(self) -> bool:
         """Whether what its arguments are, in order, is all there is to calling and awaiting it."""
-        return self._is_async and self.timeout is None and self.parameters.is_plain
+        is_free = self.timeout is None and self._turns is None
+        return self._is_async and is_free and self.parameters.is_plain
 
-    async def run(self, arguments: Any, context: Context | None) -> Any:
+    async def run(self, arguments: Any, context: Context[Any] | None) -> Any:
         """Call the function with arguments that its parameters have read.
 
         Raises:
             TimeoutError: Its limit was reached.
         """
+        if self._turns is None:
+            return await self._run_in_time(arguments, context)
+        async with self._turns.one():
+            return await self._run_in_time(arguments, context)
+
+    async def _run_in_time(self, arguments: Any, context: Context[Any] | None) -> Any:
         if self.timeout is None:
             return await self._run(arguments, context)
         async with asyncio.timeout(self.timeout) as limit:
@@ -91,7 +128,9 @@ class Function(Generic[P]):
                 context.limit = limit
             return await self._run(arguments, context)
 
-    async def _run(self, arguments: Any, context: Context | None) -> Any:
+    async def _run(self, arguments: Any, context: Context[Any] | None) -> Any:
+        if self._injection is not None and context is not None:
+            return await self._injection.run(arguments, context, self._threads)
         if self._is_async:
             return await self.parameters.call(arguments, context)
         if self._threads is None:
@@ -101,7 +140,7 @@ class Function(Generic[P]):
         # A plain function may return something to await, such as a partial of a coroutine function.
         return await result if inspect.isawaitable(result) else result
 
-    def _run_here(self, arguments: Any, context: Context | None) -> Any:
+    def _run_here(self, arguments: Any, context: Context[Any] | None) -> Any:
         if context is None:
             return self.parameters.call(arguments, None)
         context.is_blocking_the_loop = True
@@ -111,13 +150,89 @@ class Function(Generic[P]):
             context.is_blocking_the_loop = False
 
 
-class ToolFeature:
+class Turns:
+    """Lets a number of calls run at the same time.
+
+    Args:
+        number: How many.
+
+    Raises:
+        ValueError: None at all.
+    """
+
+    def __init__(self, number: int) -> None:
+        if number < 1:
+            raise ValueError(f"`concurrency` is 1 or more, not {number}")
+        self._number = number
+        # A server may be used in several event loops, one after the other or at the same time.
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
+
+    def one(self) -> asyncio.Semaphore:
+        """Return what is held while a call runs."""
+        loop = asyncio.get_running_loop()
+        turns = self._by_loop.get(loop)
+        if turns is None:
+            turns = self._by_loop[loop] = asyncio.Semaphore(self._number)
+        return turns
+
+
+class Availability(Struct, kw_only=True, frozen=True):
+    """Who can use a feature, and when.
+
+    Attributes:
+        tags: By which it is switched on and off.
+        enabled: Whether it can be used at all.
+        visible: Who gets to see it, and may use it; everybody if it is `None`.
+    """
+
+    tags: frozenset[str] = frozenset()
+    enabled: bool = True
+    visible: Visible | None = None
+
+
+FREE: Final = Availability()
+
+
+class Feature(Generic[D]):
+    """What tools, resources and prompts have in common.
+
+    Args:
+        definition: What lists say of it.
+        owner: The server that it belongs to, though it may be found at others as well.
+        availability: Who can use it, and when.
+    """
+
+    def __init__(self, definition: D, owner: Owner, availability: Availability = FREE) -> None:
+        self.definition: D = definition
+        self.owner = owner
+        self.tags = availability.tags
+        self.enabled = availability.enabled
+        self.visible = availability.visible
+
+    def renamed(self, name: str) -> Self:
+        """Return the same feature by another name."""
+        other = copy(self)
+        other.definition = msgspec.structs.replace(self.definition, name=name)  # type: ignore[type-var]
+        return other
+
+
+class ToolFeature(Feature[Tool]):
     """A tool of a server."""
 
     def __init__(
-        self, definition: Tool, function: Function[AnyParameters], output: ToolOutput
+        self,
+        definition: Tool,
+        function: Function[AnyParameters],
+        output: ToolOutput,
+        owner: Owner,
+        availability: Availability = FREE,
+        mirrored: Sequence[Any] = (),
     ) -> None:
-        self.definition = definition
+        super().__init__(definition, owner, availability)
+        self.mirrored = mirrored
+        """Which of its arguments are repeated in headers over HTTP."""
         self._function = function
         self._output = output
         self._parameters = function.parameters
@@ -125,7 +240,7 @@ class ToolFeature:
         self._direct = function.parameters.function if function.is_direct else None
 
     async def call(
-        self, request: RequestReceived, connection: Dispatch, services: Services
+        self, request: RequestReceived, connection: Dispatch, context: Context[Any] | None
     ) -> Struct | Members:
         """Call the tool; whatever goes wrong in it becomes a result that a model can read.
 
@@ -141,34 +256,44 @@ class ToolFeature:
                 arguments = self._parameters.read(request.params.arguments)
             if self._direct is not None:  # the way of most calls, with as little as can be
                 value = await self._direct(*astuple(arguments))
-            elif not self._function.wants_context:
+            elif not self._function.wants_context and context is None:
                 value = await self._function.run(arguments, None)
             else:
-                context = Context(services, connection, request)
+                if context is None:
+                    context = Context(self.owner, connection, request)
                 value = await context.serve(partial(self._function.run, arguments, context))
                 if isinstance(value, InputRequiredResult):
                     return value
-            result = self._output.to_result(value)
+            result = self._output.to_result(value, request.revision)
             # Encoded here, where what JSON has no form for still is the tool's failure.
             return result if isinstance(result, tuple) else self._encoded(result, request)
         except RequestFailed:
             raise
-        except ArgumentsRefused as error:
-            return failed_result(f"Invalid arguments for {self.definition.name}: {error}")
-        except ToolError as error:
-            return failed_result(text_of_tool_error(error))
-        except TimeoutError as error:
-            return self._timed_out(error)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool must not end the server
-            return self._crashed(error)
+        except BaseException as error:
+            if must_pass(error):
+                raise
+            return self._failed(error)
 
     def _encoded(self, result: CallToolResult, request: RequestReceived) -> Struct | Members:
         if result.meta is not UNSET or result.result_type is not UNSET:
             return result
         try:
             return encode_members(result, request.revision)
-        except LocalProtocolError as error:
-            raise InvalidOutput(str(error)) from None
+        except LocalProtocolError:
+            raise InvalidOutput(why_unsendable(result)) from None
+
+    def _failed(self, error: BaseException) -> CallToolResult:
+        """Tell the model what it can do something about, and refer it to the log for the rest."""
+        if isinstance(error, ArgumentsRefused):
+            return failed_result(f"Invalid arguments for {self.definition.name}: {error}")
+        if isinstance(error, TimeoutError):
+            return self._timed_out(error)
+        deliberate = deliberate_failure(error, f"tool {self.definition.name}")
+        if isinstance(deliberate, RequestFailed):
+            raise deliberate from None
+        if deliberate is not None:
+            return failed_result(text_of(deliberate))
+        return self._crashed(error)
 
     def _crashed(self, error: BaseException) -> CallToolResult:
         name = self.definition.name
@@ -183,7 +308,7 @@ class ToolFeature:
         return failed_result(f"{self.definition.name} was stopped after its limit of {limit:g} s")
 
 
-class ResourceFeature:
+class ResourceFeature(Feature[Resource | ResourceTemplate]):
     """A resource of a server, or a template for many."""
 
     def __init__(
@@ -191,34 +316,32 @@ class ResourceFeature:
         definition: Resource | ResourceTemplate,
         function: Function[Parameters],
         mime_type: str | None,
+        owner: Owner,
+        availability: Availability = FREE,
+        cache: CacheHint | None = None,
+        security: ResourceSecurity | None = None,
     ) -> None:
-        self.definition = definition
+        super().__init__(definition, owner, availability)
+        self._cache = cache
         self._function = function
         self._mime_type = mime_type
-        self.template: UriTemplate | None = None
+        parameters = function.parameters
+        self.template: ResourceUris | None = None
+        self.suggestions: dict[str, list[str]] = {}
         if isinstance(definition, ResourceTemplate):
-            self.template = UriTemplate(definition.uri_template)
-            self._check_names(definition.uri_template, self.template.names)
-        elif function.parameters.types:
-            names = ", ".join(function.parameters.types)
+            self.template = ResourceUris(
+                definition.uri_template,
+                parameters.types,
+                parameters.defaults,
+                security or ResourceSecurity(),
+            )
+            self.suggestions = suggestions_for(parameters.hints, self.template.names)
+        elif parameters.types:
+            names = ", ".join(parameters.types)
             raise TypeError(f"{definition.uri} has no variables, but its function takes {names}")
 
-    def _check_names(self, template: str, names: list[str]) -> None:
-        parameters = self._function.parameters
-        missing = [name for name in names if name not in parameters.types]
-        unknown = [
-            name
-            for name in parameters.types
-            if name not in names and name not in parameters.defaults
-        ]
-        if missing or unknown:
-            raise TypeError(
-                f"{template}: its variables ({', '.join(names)}) and the parameters of its "
-                f"function ({', '.join(parameters.types)}) must have the same names"
-            )
-
     async def read(
-        self, uri: str, values: dict[str, str], make_context: MakeContext
+        self, uri: str, values: dict[str, Any], make_context: MakeContext
     ) -> ReadResourceResult | InputRequired:
         """Read the resource, once.
 
@@ -226,7 +349,8 @@ class ResourceFeature:
             What it reads, or what its function has to ask the client first.
 
         Raises:
-            RequestFailed: The values in the URI are not what the function takes.
+            RequestFailed: The values in the URI are not what the function takes, or it has found
+                nothing there.
         """
         function = self._function
         try:
@@ -234,18 +358,37 @@ class ResourceFeature:
         except ArgumentsRefused as error:
             raise RequestFailed(INVALID_PARAMS, f"Invalid URI {uri}: {error}") from None
         context = make_context() if function.wants_context else None
-        value = await function.run(arguments, context)
+        try:
+            value = await function.run(arguments, context)
+        except ResourceNotFound as error:
+            raise error.at(uri) from None
         if isinstance(value, InputRequired):
             return value
-        return to_contents(value, uri, self._mime_type)
+        result = to_contents(value, uri, self._mime_type)
+        if self._cache is None or result.ttl_ms is not UNSET:
+            return result
+        hint = self._cache
+        return msgspec.structs.replace(result, ttl_ms=hint.ttl_ms, cache_scope=hint.scope)
+
+    def renamed(self, name: str) -> Self:
+        """Return the resource as it is: contents and links may name its URI."""
+        return self
 
 
-class PromptFeature:
+class PromptFeature(Feature[Prompt]):
     """A prompt of a server."""
 
-    def __init__(self, definition: Prompt, function: Function[Parameters]) -> None:
-        self.definition = definition
+    def __init__(
+        self,
+        definition: Prompt,
+        function: Function[Parameters],
+        owner: Owner,
+        availability: Availability = FREE,
+    ) -> None:
+        super().__init__(definition, owner, availability)
         self._function = function
+        parameters = function.parameters
+        self.suggestions = suggestions_for(parameters.hints, parameters.types)
 
     async def get(
         self, values: dict[str, str], make_context: MakeContext
@@ -278,13 +421,14 @@ def prompt_arguments(parameters: Parameters) -> list[PromptArgument]:
     return [
         PromptArgument(
             name=name,
-            description=_description(parameters, name) or UNSET,
+            title=_text_in_schema(parameters, name, "title") or UNSET,
+            description=_text_in_schema(parameters, name, "description") or UNSET,
             required=name not in parameters.defaults,
         )
         for name in parameters.types
     ]
 
 
-def _description(parameters: Parameters, name: str) -> str:
-    text = parameters.schema["properties"][name].get("description", "")
+def _text_in_schema(parameters: Parameters, name: str, member: str) -> str:
+    text = parameters.schema["properties"][name].get(member, "")
     return text if isinstance(text, str) else ""

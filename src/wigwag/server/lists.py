@@ -46,14 +46,15 @@ class FeatureList:
         """
         page = self._pages.get((revision, cursor))
         if page is None:
-            page = self._encode(features, cursor, revision)
+            page = self.make_page(features, cursor, revision)
             # Only cursors that were given out get here, so this cannot be filled up by a peer.
             self._pages[revision, cursor] = page
         return page
 
-    def _encode(
+    def make_page(
         self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str
     ) -> Members:
+        """Return what `page` does, without keeping it: as features that not everybody sees."""
         names = list(features)
         start = 0 if cursor is UNSET else _position_after(names, cursor)
         end = len(names) if self._page_size is None else start + self._page_size

@@ -100,10 +100,10 @@ async def called(
     known = function_of(function, timeout=limit)
     output = ToolOutput(known.parameters.return_type)
     definition = Tool(name="tool", input_schema=known.parameters.schema)
-    feature = ToolFeature(definition, known, output)
+    feature = ToolFeature(definition, known, output, House())
     asked = request(UNSET if arguments is None else Raw(arguments))
     async with asyncio.timeout(5):
-        result = await feature.call(asked, NO_CONNECTION, House())
+        result = await feature.call(asked, NO_CONNECTION, None)
     if isinstance(result, tuple):
         members = json.loads(b"{%b}" % b"".join(result))
         assert isinstance(members, dict)
@@ -340,7 +340,7 @@ def resource(uri: str, function: Callable[..., Any], mime_type: str | None = Non
     definition: Any = (
         ResourceTemplate(uri_template=uri, name="r") if "{" in uri else Resource(uri=uri, name="r")
     )
-    return ResourceFeature(definition, function_of(function), mime_type)
+    return ResourceFeature(definition, function_of(function), mime_type, House())
 
 
 def no_context() -> Context:
@@ -415,7 +415,7 @@ async def test_a_prompt_is_made_of_its_arguments_as_text() -> None:
     def review(count: int, style: str = "short") -> list[str]:
         return [f"{count!r} {style}"]
 
-    feature = PromptFeature(Prompt(name="review", description="About."), function_of(review))
+    feature = PromptFeature(Prompt(name="review", description="About."), function_of(review), House())
     async with asyncio.timeout(5):
         result = await feature.get({"count": "3"}, no_context)
     assert isinstance(result, GetPromptResult)
@@ -438,7 +438,7 @@ async def test_arguments_of_a_prompt_that_do_not_fit_are_invalid_params(
     def review(count: int) -> str:
         return str(count)
 
-    feature = PromptFeature(Prompt(name="review"), function_of(review))
+    feature = PromptFeature(Prompt(name="review"), function_of(review), House())
     with pytest.raises(RequestFailed, match="Invalid arguments for prompt review") as caught:
         await feature.get(values, no_context)
     assert caught.value.code == INVALID_PARAMS
@@ -449,7 +449,7 @@ async def test_a_prompt_gets_a_context_if_it_wants_one() -> None:
     async def look(ctx: Context) -> str:
         return str(ctx.request_id)
 
-    feature = PromptFeature(Prompt(name="look"), function_of(look))
+    feature = PromptFeature(Prompt(name="look"), function_of(look), House())
     result = await feature.get({}, lambda: Context(House(), NO_CONNECTION, request()))
     assert isinstance(result, GetPromptResult)
     assert result.messages[0].content == TextContent(text="7")

@@ -21,7 +21,7 @@ def server() -> Server:
 
 
 def names(server: Server) -> list[str]:
-    return list(server._tools)
+    return list(server._tools.active)
 
 
 # --- the server itself
@@ -49,15 +49,15 @@ def test_revisions_that_do_not_exist_are_refused(revisions: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "why"),
+    ("options", "why"),
     [
-        (Limits(page_size=0), "a page holds at least one item"),
-        (Limits(worker_threads=0), "at least one worker thread is needed"),
+        ({"page_size": 0}, "a page holds at least one item"),
+        ({"limits": Limits(worker_threads=0)}, "at least one worker thread is needed"),
     ],
 )
-def test_limits_that_allow_nothing_are_refused(limits: Limits, why: str) -> None:
+def test_limits_that_allow_nothing_are_refused(options: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        Server("s", limits=limits)
+        Server("s", **options)
 
 
 async def run_within_a_loop(server: Server) -> None:
@@ -216,7 +216,8 @@ def test_what_was_registered_can_be_taken_out(server: Server) -> None:
     server.remove_prompt("hello")
     server.remove_resource("s://r")
     server.remove_resource("s://{v}")
-    assert [server._tools, server._prompts, server._resources, server._templates] == [{}] * 4
+    shelves = (server._tools, server._prompts, server._resources, server._templates)
+    assert [shelf.active for shelf in shelves] == [{}] * 4
 
 
 def test_what_was_never_registered_cannot_be_taken_out(server: Server) -> None:

@@ -1,0 +1,150 @@
+"""What a server offers: its features by name, those of mounted servers among them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeVar
+
+from msgspec import UnsetType
+
+from wigwag.protocol.server import Members
+from wigwag.server.lists import FeatureList
+
+if TYPE_CHECKING:
+    from wigwag.server.principal import Principal, Visible
+
+_logger = logging.getLogger("wigwag.server")
+
+OnDuplicate = Literal["error", "warn", "replace", "ignore"]
+
+
+class Feature(Protocol):
+    """What a shelf needs to know of a feature."""
+
+    definition: Any
+    tags: frozenset[str]
+    enabled: bool
+    visible: Visible | None
+
+    def renamed(self, name: str) -> Self:
+        """Return the same feature by another name."""
+        ...
+
+
+F = TypeVar("F", bound=Feature)
+
+
+class Shelf(Generic[F]):
+    """The features of one kind.
+
+    Args:
+        kind: What they are, for error texts.
+        pages: Makes the list of them.
+        on_duplicate: What happens to a feature whose name is taken: it is an `error`; it takes the
+            place of the other one, with a warning in the log (`warn`) or without (`replace`); or
+            it is left out (`ignore`).
+
+    Attributes:
+        active: What can be used now, by name: all that are enabled, of mounted servers as well.
+    """
+
+    def __init__(self, kind: str, pages: FeatureList, on_duplicate: OnDuplicate) -> None:
+        self.kind = kind
+        self._pages = pages
+        self._on_duplicate = on_duplicate
+        self._own: dict[str, F] = {}
+        self._mounted: list[tuple[str, Shelf[F]]] = []
+        self.active: dict[str, F] = {}
+        self._is_filtered = False
+
+    def __iter__(self) -> Iterator[tuple[str, F]]:
+        """The features of the server itself, those that are switched off included."""
+        return iter(list(self._own.items()))
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether not everybody sees the same."""
+        return self._is_filtered
+
+    def add(self, key: str, feature: F) -> bool:
+        """Put a feature on the shelf; returns whether it is there now.
+
+        Raises:
+            ValueError: The name is taken, and that is an error.
+        """
+        if key in self._own:
+            if self._on_duplicate == "error":
+                raise ValueError(f"there is a {self.kind} {key!r} already")
+            if self._on_duplicate == "ignore":
+                return False
+            if self._on_duplicate == "warn":
+                _logger.warning("the %s %r takes the place of another one", self.kind, key)
+        self._own[key] = feature
+        return True
+
+    def remove(self, key: str) -> None:
+        """Take a feature of the server itself off the shelf.
+
+        Raises:
+            KeyError: There is none.
+        """
+        del self._own[key]
+
+    def __contains__(self, key: str) -> bool:
+        """Whether the server itself has such a feature."""
+        return key in self._own
+
+    def switch(self, names: frozenset[str], tags: frozenset[str], *, enabled: bool) -> set[str]:
+        """Switch features on or off; returns the names of those that are meant."""
+        meant = {
+            key: feature
+            for key, feature in self._own.items()
+            if key in names or not tags.isdisjoint(feature.tags)
+        }
+        for feature in meant.values():
+            feature.enabled = enabled
+        return set(meant)
+
+    def mount(self, prefix: str, other: Shelf[F]) -> None:
+        """Let the features of another server be found here too, by names with a prefix."""
+        self._mounted.append((prefix, other))
+
+    def refresh(self) -> None:
+        """Find out anew what can be used."""
+        active = {key: feature for key, feature in self._own.items() if feature.enabled}
+        for prefix, other in self._mounted:
+            for key, feature in other.active.items():
+                name = f"{prefix}_{key}" if prefix else key
+                if name in active:
+                    _logger.warning("the %s %r of a mounted server is hidden", self.kind, name)
+                    continue
+                active[name] = feature.renamed(name) if prefix else feature
+        self._is_filtered = any(feature.visible is not None for feature in active.values())
+        self.active = active
+        self._pages.changed()
+
+    def seen_by(self, principal: Principal | None) -> Mapping[str, F]:
+        """Return what somebody gets to see."""
+        if not self._is_filtered:
+            return self.active
+        return {
+            key: feature
+            for key, feature in self.active.items()
+            if feature.visible is None or feature.visible(principal)
+        }
+
+    def page(
+        self,
+        cursor: str | UnsetType,
+        revision: str,
+        who: Callable[[], Principal | None],
+    ) -> Members:
+        """Return the members of a page of the list, as a revision knows it.
+
+        Raises:
+            RequestFailed: The cursor is not one that this list has given out.
+        """
+        if not self._is_filtered:
+            return self._pages.page(self.active, cursor, revision)
+        return self._pages.make_page(self.seen_by(who()), cursor, revision)

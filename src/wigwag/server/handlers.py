@@ -1,0 +1,287 @@
+"""Answers requests out of what a server offers.
+
+Each handler takes a request and what serves it; and a context, if there is one already, as there is
+inside of middleware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from wigwag.errors import RequestFailed
+from wigwag.jsonrpc.codes import INVALID_PARAMS
+from wigwag.protocol.events import RequestReceived
+from wigwag.protocol.server import SERVED_BY_THE_PROTOCOL, Members
+from wigwag.runtime.dispatch import Dispatch, Handler, Outcome
+from wigwag.runtime.failures import without_leaving
+from wigwag.schema import (
+    COMPLETION_COMPLETE,
+    PROMPTS_GET,
+    PROMPTS_LIST,
+    RESOURCE_NOT_FOUND,
+    RESOURCES_LIST,
+    RESOURCES_READ,
+    RESOURCES_SUBSCRIBE,
+    RESOURCES_TEMPLATES_LIST,
+    RESOURCES_UNSUBSCRIBE,
+    TOOLS_CALL,
+    TOOLS_LIST,
+    CompleteRequestParams,
+    PromptReference,
+    ReadResourceResult,
+)
+from wigwag.server.context import Context
+from wigwag.server.input_required import InputRequired
+
+if TYPE_CHECKING:
+    from wigwag.server.catalogue import Shelf
+    from wigwag.server.completions import Completers
+    from wigwag.server.features import Feature, PromptFeature, ResourceFeature, ToolFeature
+    from wigwag.server.middleware import Pipeline
+    from wigwag.server.principal import Principal
+
+AnyContext = Context[Any] | None
+
+
+class Handlers:
+    """The handlers of one server.
+
+    Args:
+        server: The server.
+        max_subscriptions: How many resources a session can subscribe to.
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        tools: Shelf[ToolFeature],
+        resources: Shelf[ResourceFeature],
+        templates: Shelf[ResourceFeature],
+        prompts: Shelf[PromptFeature],
+        completers: Completers,
+        max_subscriptions: int,
+    ) -> None:
+        self._server = server
+        self._tools = tools
+        self._resources = resources
+        self._templates = templates
+        self._prompts = prompts
+        self._completers = completers
+        self._max_subscriptions = max_subscriptions
+        self.custom: dict[str, Any] = {}
+        self._plain: dict[str, Any] = {
+            TOOLS_CALL: self.call_tool,
+            TOOLS_LIST: partial(self._list, tools),
+            RESOURCES_LIST: partial(self._list, resources),
+            RESOURCES_TEMPLATES_LIST: partial(self._list, templates),
+            RESOURCES_READ: self.read,
+            PROMPTS_LIST: partial(self._list, prompts),
+            PROMPTS_GET: self.get_prompt,
+            COMPLETION_COMPLETE: self.complete,
+            RESOURCES_SUBSCRIBE: self.subscribe,
+            RESOURCES_UNSUBSCRIBE: self.unsubscribe,
+        }
+
+    def table(self, pipeline: Pipeline | None) -> dict[str, Handler]:
+        """Return what answers each method."""
+        handlers = {**self._plain, **self.custom}
+        if pipeline is None:
+            return handlers
+        handlers |= dict.fromkeys(SERVED_BY_THE_PROTOCOL, _by_the_protocol)
+        return {method: partial(pipeline.serve, handler) for method, handler in handlers.items()}
+
+    # --- tools
+
+    def call_tool(
+        self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
+    ) -> Coroutine[Any, Any, Outcome]:
+        """Answer `tools/call`."""
+        name = request.params.name
+        tool = self._tools.active.get(name)
+        if tool is None or (tool.visible is not None and not tool.visible(_who(context))):
+            raise unknown("tool", name, self._tools.seen_by(_who(context)))
+        if tool.owner is not self._server:
+            return self._elsewhere(tool, tool.call, request, connection, context)
+        return tool.call(request, connection, context)
+
+    # --- lists
+
+    def _list(
+        self,
+        shelf: Shelf[Any],
+        request: RequestReceived,
+        connection: Dispatch,
+        context: AnyContext = None,
+    ) -> Members:
+        return shelf.page(request.params.cursor, request.revision, lambda: _who(context))
+
+    # --- resources
+
+    async def read(
+        self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
+    ) -> Outcome:
+        """Answer `resources/read`."""
+        feature, values = self._find(request.params.uri, context)
+
+        async def read(
+            request: RequestReceived, connection: Dispatch, context: AnyContext
+        ) -> Outcome:
+            context = context or Context(feature.owner, connection, request)
+            uri = request.params.uri
+            reading = partial(feature.read, uri, values, lambda: context)
+            return await without_leaving(context.serve(reading))
+
+        if feature.owner is not self._server:
+            return await self._elsewhere(feature, read, request, connection, context)
+        return await read(request, connection, context)
+
+    async def read_for(self, uri: str, context: Context[Any]) -> ReadResourceResult | InputRequired:
+        """Read a resource on behalf of a request that was about something else."""
+        feature, values = self._find(uri, context)
+        inner = context if feature.owner is self._server else context.within(feature.owner)
+        return await feature.read(uri, values, lambda: inner)
+
+    def _find(self, uri: str, context: AnyContext = None) -> tuple[ResourceFeature, dict[str, Any]]:
+        """Find a resource, and the values of the variables of its template.
+
+        Raises:
+            RequestFailed: There is none, for whoever asks.
+        """
+        feature = self._resources.active.get(uri)
+        if feature is not None and _sees(feature, context):
+            return feature, {}
+        for feature in self._templates.active.values():
+            assert feature.template is not None
+            values = feature.template.match(uri)
+            if values is not None and _sees(feature, context):
+                return feature, values
+        raise RequestFailed(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+
+    def subscribe(
+        self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
+    ) -> Members:
+        """Answer `resources/subscribe`."""
+        uri = request.params.uri
+        self._find(uri, context)
+        session = connection.protocol.require_session()
+        subscriptions = session.subscriptions
+        limit = self._max_subscriptions
+        if len(subscriptions) >= limit and uri not in subscriptions:
+            raise RequestFailed(INVALID_PARAMS, f"no more than {limit} subscriptions are possible")
+        subscriptions[uri] = None
+        session.changes += 1
+        return ()
+
+    def unsubscribe(
+        self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
+    ) -> Members:
+        """Answer `resources/unsubscribe`."""
+        session = connection.protocol.require_session()
+        session.subscriptions.pop(request.params.uri, None)
+        session.changes += 1
+        return ()
+
+    # --- prompts
+
+    async def get_prompt(
+        self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
+    ) -> Outcome:
+        """Answer `prompts/get`."""
+        name = request.params.name
+        prompt = self._prompts.active.get(name)
+        if prompt is None or not _sees(prompt, context):
+            raise unknown("prompt", name, self._prompts.seen_by(_who(context)))
+
+        async def get(
+            request: RequestReceived, connection: Dispatch, context: AnyContext
+        ) -> Outcome:
+            arguments = request.params.arguments
+            context = context or Context(prompt.owner, connection, request)
+            values = {} if arguments is UNSET else arguments
+            getting = partial(prompt.get, values, lambda: context)
+            return await without_leaving(context.serve(getting))
+
+        if prompt.owner is not self._server:
+            return await self._elsewhere(prompt, get, request, connection, context)
+        return await get(request, connection, context)
+
+    # --- completion
+
+    async def complete(
+        self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
+    ) -> Outcome:
+        """Answer `completion/complete`."""
+        params = request.params
+        if not self._completers.has(params):
+            self._check_reference(params, context)
+        return await without_leaving(self._completers.complete(params))
+
+    def _check_reference(self, params: CompleteRequestParams, context: AnyContext) -> None:
+        """See to it that what is to be completed exists. Spec: server/utilities/completion."""
+        ref, argument = params.ref, params.argument.name
+        if isinstance(ref, PromptReference):
+            prompts = self._prompts.seen_by(_who(context))
+            prompt = prompts.get(ref.name)
+            if prompt is None:
+                raise unknown("prompt", ref.name, prompts)
+            listed = prompt.definition.arguments
+            arguments = [] if listed is UNSET else [each.name for each in listed]
+            if argument not in arguments and not self._completers.are_general:
+                raise unknown(f"argument of prompt {ref.name}", argument, arguments)
+            return
+        templates = self._templates.seen_by(_who(context))
+        feature = templates.get(ref.uri)
+        if feature is None or feature.template is None:
+            if ref.uri in self._resources.active:
+                return
+            raise unknown("resource template", ref.uri, templates)
+        if argument not in feature.template.names and not self._completers.are_general:
+            raise unknown(f"variable of {ref.uri}", argument, feature.template.names)
+
+    # --- features of mounted servers
+
+    async def _elsewhere(
+        self,
+        feature: Feature[Any],
+        serve: Callable[[RequestReceived, Dispatch, AnyContext], Any],
+        request: RequestReceived,
+        connection: Dispatch,
+        context: AnyContext,
+    ) -> Outcome:
+        """Serve a request by a feature of another server: with its lifespan and middleware."""
+        owner = feature.owner
+        pipeline = owner.pipeline
+        inner: Context[Any] = (
+            Context(owner, connection, request) if context is None else context.within(owner)
+        )
+        if pipeline is None:
+            outcome: Outcome = await serve(request, connection, inner)
+            return outcome
+        return await pipeline.run(serve, request, connection, inner)
+
+
+def _by_the_protocol(
+    request: RequestReceived, connection: Dispatch, context: AnyContext = None
+) -> Outcome:
+    return connection.protocol.serve(request)
+
+
+def _who(context: AnyContext) -> Principal | None:
+    return None if context is None else context.principal
+
+
+def _sees(feature: Feature[Any], context: AnyContext) -> bool:
+    return feature.visible is None or feature.visible(_who(context))
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> RequestFailed:
+    """Return the error for a name that nothing has, with the nearest that something has."""
+    import difflib  # noqa: PLC0415 - only mistakes need it
+
+    near = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return RequestFailed(INVALID_PARAMS, f"Unknown {kind}: {name!r}{hint}")

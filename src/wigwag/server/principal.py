@@ -1,0 +1,34 @@
+"""Who a request comes from, as far as the server knows. Spec: basic/authorization."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from wigwag.transports.asgi import HttpRequest
+
+
+class Principal(Struct, frozen=True):
+    """Somebody whom the server has recognised.
+
+    Attributes:
+        subject: Who it is, as whoever vouches for it names them.
+        issuer: Who vouches for it.
+        scopes: What they may do.
+        claims: What else is known of them.
+    """
+
+    subject: str
+    issuer: str = ""
+    scopes: frozenset[str] = frozenset()
+    claims: Mapping[str, Any] = {}
+
+
+Identify = Callable[["HttpRequest | None"], "Principal | Awaitable[Principal | None] | None"]
+"""Recognises who has sent a request, by its HTTP request; over other transports there is none."""
+
+Visible = Callable[["Principal | None"], bool]
+"""Tells whether somebody gets to see a feature, and may use it."""
