@@ -21,6 +21,7 @@ from wigwag.jsonrpc.codec import (
     decode_request,
     encode_error,
     encode_id,
+    encode_notification,
     encode_request,
     encode_value,
 )
@@ -481,6 +482,22 @@ class ServerProtocol(PeerProtocol):
             return False
         params = LoggingMessageNotificationParams(level=level, data=data, logger=logger)
         self._notify(NOTIFICATIONS_MESSAGE, params, request.revision)
+        return True
+
+    def send_about(self, request: RequestReceived, method: str, params: bytes | None) -> bool:
+        """Send a notification of a method that the protocol does not know, about a request.
+
+        Args:
+            request: The request.
+            method: The method.
+            params: The params, encoded already.
+
+        Returns:
+            Whether it was sent: the request is in flight.
+        """
+        if not self.is_in_flight(request):
+            return False
+        self._to_send.append(encode_notification(method, params))
         return True
 
     def _wants_log(self, request: RequestReceived, level: LoggingLevel) -> bool:

@@ -8,6 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
+from math import inf
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,7 @@ from wigwag.protocol.events import (
 from wigwag.protocol.peer import decode_error_data
 from wigwag.protocol.server import Members, ServerProtocol
 from wigwag.runtime.failures import describe_failure
+from wigwag.runtime.progress_pace import ProgressPace, Report
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import LoggingLevel
 
@@ -97,6 +99,7 @@ class Dispatch(ABC):
         self._loop = loop
         self._wire = wire
         self._tasks: dict[RequestReceived, asyncio.Task[Outcome]] = {}
+        self._paces: dict[RequestReceived, ProgressPace] = {}
         self._is_flush_due = False
 
     def http_of(self, request: RequestReceived) -> HttpRequest | None:
@@ -112,9 +115,53 @@ class Dispatch(ABC):
         total: float | UnsetType = UNSET,
         message: str | UnsetType = UNSET,
     ) -> None:
-        """Report how far a request has come, if the client asked to be told."""
-        self.protocol.send_progress(request, progress, total, message)
+        """Report how far a request has come, if the client asked to be told.
+
+        Of reports that come fast most are left out; the last one goes before the result.
+        """
+        meta = request.meta
+        if meta is UNSET or meta.progress_token is UNSET:
+            return
+        if not (request.last_progress < progress < inf and self.protocol.is_in_flight(request)):
+            return
+        now = self._loop.time()
+        pace = self._paces.get(request)
+        if pace is None:
+            pace = self._paces[request] = ProgressPace(now)
+        report = Report(progress, total, message)
+        is_complete = total is not UNSET and request.last_progress < total <= progress
+        if is_complete or pace.may_go(now):
+            pace.held = None
+            self._send_report(request, report)
+            return
+        pace.hold(report)
+        if pace.timer is None:
+            pace.timer = self._loop.call_later(pace.wait(), self._send_held, request, pace)
+
+    def _send_report(self, request: RequestReceived, report: Report) -> None:
+        self.protocol.send_progress(request, *report)
         self._flush_soon()
+
+    def _send_held(self, request: RequestReceived, pace: ProgressPace) -> None:
+        pace.timer, held = None, pace.held
+        if held is not None:
+            pace.held = None
+            pace.may_go(self._loop.time())
+            self._send_report(request, held)
+
+    def _end_progress(self, request: RequestReceived) -> None:
+        """Send the report that is held back, as the result is about to be sent."""
+        pace = self._paces.pop(request, None)
+        if pace is None or pace.timer is None:
+            return
+        pace.timer.cancel()
+        if pace.held is not None:
+            self.protocol.send_progress(request, *pace.held)
+
+    def send_about(self, request: RequestReceived, method: str, params: bytes | None) -> None:
+        """Send a notification of the server's own about a request, if that is in flight."""
+        if self.protocol.send_about(request, method, params):
+            self._flush_soon()
 
     def send_log(
         self,
@@ -195,6 +242,8 @@ class Dispatch(ABC):
             return
         task: asyncio.Task[Outcome] = start_task(outcome, loop=self._loop)
         if task.done():  # and so, nearly always, its result is at hand
+            if self._paces:
+                self._end_progress(request)
             try:
                 self.protocol.send_result(request, task.result())  # type: ignore[arg-type]
             except BaseException:  # noqa: BLE001 - sorted out there
@@ -208,6 +257,7 @@ class Dispatch(ABC):
 
     def _refuse_one_too_many(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
         limit = self._max_calls
+        self._end_progress(request)
         _logger.warning("refused %s: %s are under way (Limits.calls)", request.method, limit)
         reason = f"Internal error: {limit} requests are under way, and no more are allowed"
         self.protocol.send_error(request, INTERNAL_ERROR, reason)
@@ -216,6 +266,8 @@ class Dispatch(ABC):
 
     def _finish_later(self, request: RequestReceived, task: asyncio.Task[Outcome]) -> None:
         self._tasks.pop(request, None)
+        if self._paces:
+            self._end_progress(request)
         self._finish(request, task)
         self._flush_soon()
 

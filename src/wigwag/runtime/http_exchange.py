@@ -385,6 +385,11 @@ class HttpExchange(Dispatch):
         if self.takes_events:
             super().send_log(request, level, data, logger)
 
+    def send_about(self, request: RequestReceived, method: str, params: bytes | None) -> None:
+        """Send a notification; see `Dispatch.send_about` and `send_progress`."""
+        if self.takes_events:
+            super().send_about(request, method, params)
+
     async def ask(self, method: str, params: Struct | None, *, timeout: float | None) -> Raw:  # noqa: ASYNC109
         """Ask the client; see `Dispatch.ask`.
 

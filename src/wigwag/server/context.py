@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, Final, Protocol, get_args
+import asyncio
+from collections.abc import Callable, Generator, Mapping
+from copy import copy
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, cast, get_args
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -13,6 +16,8 @@ from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.dispatch import Dispatch
 from wigwag.schema import (
+    METHODS,
+    NOTIFICATIONS_ELICITATION_COMPLETE,
     ClientCapabilities,
     Implementation,
     LoggingLevel,
@@ -22,22 +27,49 @@ from wigwag.server.input_required import InputRequired
 from wigwag.server.inquiry import Inquiry, Remembers
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # type checkers have it, and it need not be installed
+
+    from wigwag.server.principal import Principal
+    from wigwag.server.session_names import SessionNames
+    from wigwag.server.trace_context import TraceContext
     from wigwag.transports.asgi import HttpRequest
 
+    L = TypeVar("L", default=Any)
+else:
+    from typing import TypeVar
+
+    L = TypeVar("L")
+
 _LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Services(Remembers, Protocol):
     """What a context needs of its server."""
 
     lifespan_value: Any
+    dependency_overrides: dict[Callable[..., Any], Callable[..., Any]]
 
-    async def read_resource(self, uri: str, context: Context) -> ReadResourceResult | InputRequired:
+    async def read_resource(
+        self, uri: str, context: Context[Any]
+    ) -> ReadResourceResult | InputRequired:
         """Read a resource of the server on behalf of a request."""
         ...
 
     def resource_updated(self, uri: str) -> None:
         """Tell clients that subscribed to a resource that it has changed."""
+        ...
+
+    def tools_changed(self) -> None:
+        """Tell clients that the list of tools has changed."""
+        ...
+
+    def resources_changed(self) -> None:
+        """Tell clients that the list of resources or of templates has changed."""
+        ...
+
+    def prompts_changed(self) -> None:
+        """Tell clients that the list of prompts has changed."""
         ...
 
 
@@ -52,18 +84,35 @@ class _Done:
 _DONE = _Done()
 
 
-class Context(Inquiry):
+class Context(Inquiry, Generic[L]):
     """The request being served. A handler gets it by having a parameter of this type.
 
     Its methods that tell the client something act at once and may be awaited or not, so that they
-    serve in `async def` handlers and in plain ones, which run in threads.
+    serve in `async def` handlers and in plain ones, which run in threads. `Context[AppState]` says
+    what the server's `lifespan` yields.
     """
 
     def __init__(self, services: Services, connection: Dispatch, request: RequestReceived) -> None:
         super().__init__(services, connection, request)
         self._services = services
+        self._state: dict[str, Any] | None = None
+        self.principal: Principal | None = None
+        """Who asks, as far as the server's `identify` knows."""
 
     # --- the request
+
+    @property
+    def method(self) -> str:
+        """The method of the request, such as `tools/call`."""
+        return self._request.method
+
+    @property
+    def params(self) -> Any:
+        """The params of the request, as the type that `wigwag.schema` has for those of its method.
+
+        Arguments of a tool are there as they came: `msgspec.Raw`, which is JSON.
+        """
+        return self._request.params
 
     @property
     def request_id(self) -> str | int:
@@ -101,9 +150,77 @@ class Context(Inquiry):
         return self._connection.http_of(self._request)
 
     @property
-    def lifespan(self) -> Any:
+    def headers(self) -> Mapping[str, str]:
+        """The headers of that HTTP request, by names in any case; empty over other transports."""
+        http = self.http_request
+        return _NO_HEADERS if http is None else http.headers
+
+    @property
+    def trace(self) -> TraceContext:
+        """The trace that the client says the request is part of."""
+        from wigwag.server.trace_context import TraceContext  # noqa: PLC0415 - few ask for it
+
+        return TraceContext.of(self.meta)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What is left for others who serve the same request, such as by middleware for handlers.
+
+        When a client has answered a question, the call is a new request, with an empty one.
+        """
+        if self._state is None:
+            self._state = {}
+        return self._state
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody waits for the answer any more: for plain functions, to stop themselves.
+
+        An `async def` handler is cancelled by itself.
+        """
+        outer = self if self._outer is None else self._outer
+        return outer._has_ended or not self._connection.protocol.is_in_flight(self._request)
+
+    def check_cancelled(self) -> None:
+        """Stop a plain function if nobody waits for its answer any more.
+
+        Raises:
+            CancelledError: Nobody does; let it pass.
+        """
+        if self.is_cancelled:
+            raise asyncio.CancelledError
+
+    @property
+    def server(self) -> Any:
+        """The server: the one that the handler belongs to."""
+        return self._services
+
+    @property
+    def lifespan(self) -> L:
         """What the server's `lifespan` yielded; `None` without one."""
-        return self._services.lifespan_value
+        return cast("L", self._services.lifespan_value)
+
+    @property
+    def lifespan_context(self) -> L:
+        """The same as `lifespan`, by the name that the official SDK has for it."""
+        return self.lifespan
+
+    @property
+    def request_context(self) -> Context[L]:
+        """The context itself, where the official SDK has another object for some of this."""
+        return self
+
+    @property
+    def session(self) -> SessionNames:
+        """Some of what is here, by the names that the official SDK has for it."""
+        from wigwag.server.session_names import SessionNames  # noqa: PLC0415 - for few programs
+
+        return SessionNames(self)
+
+    @property
+    def dependency_overrides(self) -> Mapping[Callable[..., Any], Callable[..., Any]]:
+        """The functions that stand in for those of dependencies."""
+        return self._services.dependency_overrides
 
     def require_capability(self, needed: ClientCapabilities) -> None:
         """See to it that the client can do something.
@@ -168,6 +285,35 @@ class Context(Inquiry):
         """Send a log message of level `error`; see `log`."""
         return self.log("error", data, logger=logger)
 
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> _Done:
+        """Send the client a notification of the server's own, as long as the request is served.
+
+        Args:
+            method: Such as `com.example/moved`.
+            params: Its members: values that JSON has a form for.
+
+        Raises:
+            LocalProtocolError: JSON has no form for them, or the method is one of MCP.
+        """
+        if method in METHODS:
+            raise LocalProtocolError(f"{method} is a method of MCP: the server sends it by itself")
+        body = None if params is None else encode_value(dict(params))
+        return self._act(self._connection.send_about, self._request, method, body)
+
+    def elicitation_complete(self, elicitation_id: str) -> _Done:
+        """Tell that the user is done with a page, in the one revision that has that: 2025-11-25.
+
+        Args:
+            elicitation_id: What was given to `elicit_url`.
+
+        Spec: 2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation
+        """
+        method = METHODS[NOTIFICATIONS_ELICITATION_COMPLETE]
+        if not method.exists_in(self.protocol_version):
+            return _DONE
+        body = encode_value({"elicitationId": elicitation_id})
+        return self._act(self._connection.send_about, self._request, method.name, body)
+
     def close_stream(self, *, retry: float | None = None) -> _Done:
         """Let an HTTP client go meanwhile: it comes back for the result, which is kept.
 
@@ -186,6 +332,36 @@ class Context(Inquiry):
         """Tell clients that subscribed to a resource that it reads otherwise than before."""
         self._services.resource_updated(uri)
         return _DONE
+
+    def tools_changed(self) -> _Done:
+        """Tell clients that the list of tools has changed; registering and removing does so too."""
+        self._services.tools_changed()
+        return _DONE
+
+    def resources_changed(self) -> _Done:
+        """Tell clients that the list of resources or templates has changed; see `tools_changed`."""
+        self._services.resources_changed()
+        return _DONE
+
+    def prompts_changed(self) -> _Done:
+        """Tell clients that the list of prompts has changed; see `tools_changed`."""
+        self._services.prompts_changed()
+        return _DONE
+
+    # The names that the official SDK has for these.
+    notify_resource_updated = resource_updated
+    notify_tools_changed = tools_changed
+    notify_resources_changed = resources_changed
+    notify_prompts_changed = prompts_changed
+
+    def within(self, services: Services) -> Context[Any]:
+        """Return the context of the same request for a handler of another server."""
+        inner = copy(self)
+        inner._services = services
+        inner._state = self.state
+        if self._is_serving:  # so it is this one that asks, and closes what is opened
+            inner._outer = self._outer or self
+        return inner
 
     async def read_resource(self, uri: str) -> ReadResourceResult:
         """Read a resource of this server, as its clients do.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from wigwag.server.memory import Keeper
     from wigwag.server.principal import Principal
     from wigwag.server.questions import ElicitationOutcome, Messages, Question
+    from wigwag.server.scope import Scope
 
 T = TypeVar("T")
 
@@ -68,6 +69,10 @@ class Inquiry:
         self._request = request
         self._loop = asyncio.get_running_loop()
         self._asking: Asking | None = None
+        self._scope: Scope | None = None
+        self._outer: Inquiry | None = None
+        self._is_serving = False
+        self._has_ended = False
         self._is_over = False
         self.is_blocking_the_loop = False
         """Whether a plain function runs on the event loop, and so cannot wait for anything."""
@@ -174,8 +179,8 @@ class Inquiry:
         Args:
             message: Why they should.
             url: The page. When the call is run again it must be the same one.
-            elicitation_id: What the visit goes by in 2025-11-25, for `elicit_complete`; no other
-                revision has that. Without, one is made.
+            elicitation_id: What a client of 2025-11-25 knows it by, for `elicitation_complete`;
+                made up if it is not given. No other revision has that.
             key: What the question goes by, as for `elicit`.
             timeout: Seconds that a legacy client has to answer, as for `elicit`.
 
@@ -188,9 +193,8 @@ class Inquiry:
         """
         from wigwag.server.questions import elicit_url  # noqa: PLC0415 - few calls ask
 
-        asked: Awaitable[Any] = self._put(
-            elicit_url(message, url, elicitation_id, timeout=timeout), key
-        )
+        question = elicit_url(message, url, elicitation_id, timeout=timeout)
+        asked: Awaitable[Any] = self._put(question, key)
         return asked
 
     def sample(  # noqa: PLR0913 - options, each of its own and given by name
@@ -380,6 +384,7 @@ class Inquiry:
             params.request_state is UNSET and params.input_responses is UNSET
         ):
             self._asker()
+        self._is_serving = True
         try:
             while True:
                 value = await self._run(run)
@@ -389,7 +394,7 @@ class Inquiry:
                 if asked is not None:
                     return asked
         finally:
-            self._is_over = True
+            self._is_over = self._has_ended = True
             if self._asking is not None:
                 self._asking.close()
 
@@ -398,9 +403,17 @@ class Inquiry:
     ) -> T | InputRequired | InputRequiredResult:
         """Run the handler once. If it is unwound, what comes of it otherwise does not matter."""
         try:
-            value = await run()
-            if isinstance(value, InputRequiredResult):
-                value = asked_by(value)
+            try:
+                value = await run()
+                if isinstance(value, InputRequiredResult):
+                    value = asked_by(value)
+            except BaseException as error:
+                self._has_ended = True
+                if self._scope is not None:
+                    await self._close_scope(error)
+                raise
+            if self._scope is not None:
+                await self._close_scope(None)
         except (Exception, Unwinding, BaseExceptionGroup) as error:
             asked = self._unwound()
             if asked is not None:
@@ -410,10 +423,30 @@ class Inquiry:
             raise
         return self._unwound() or value
 
+    @property
+    def scope(self) -> Scope:
+        """What dependencies have made; it is closed when the handler has run."""
+        if self._outer is not None:
+            return self._outer.scope
+        if self._scope is None:
+            from wigwag.server.scope import Scope  # noqa: PLC0415 - few handlers depend on anything
+
+            self._scope = Scope()
+        return self._scope
+
+    async def _close_scope(self, error: BaseException | None) -> None:
+        if error is not None and self._asking is not None:
+            self._asking.close()  # a thread that waits for an answer would be waited for
+        scope, self._scope = self._scope, None
+        assert scope is not None
+        await scope.close(error)
+
     def _unwound(self) -> InputRequiredResult | None:
         return None if self._asking is None else self._asking.unwound()
 
     def _asker(self) -> Asking:
+        if self._outer is not None:
+            return self._outer._asker()
         if self._is_over:
             raise QuestionFailed("the call has been answered: nothing can be asked any more")
         if self._asking is None:
