@@ -7,6 +7,7 @@
     │       ├── InvalidResult           it answered with something that is no such result
     │       └── NotMcp                  it answered with something that is not MCP at all
     ├── RequestFailed               the peer answered the request with an error
+    │   └── ResourceNotFound          raised by a resource: there is nothing under the URI
     ├── RequestTimedOut             the peer did not answer in time
     ├── TransportError              messages cannot be carried
     │   ├── ConnectionClosed          the connection ended, or was never open
@@ -42,6 +43,7 @@ __all__ = [
     "RemoteProtocolError",
     "RequestFailed",
     "RequestTimedOut",
+    "ResourceNotFound",
     "ServerStartFailed",
     "ServerUnreachable",
     "SessionLost",
@@ -49,6 +51,9 @@ __all__ = [
     "ToolError",
     "TransportError",
 ]
+
+# What legacy revisions have for it; the protocol knows what it is elsewhere.
+_RESOURCE_NOT_FOUND = -32002
 
 # How much of the body of an HTTP response is shown.
 _EXCERPT_CHARACTERS = 300
@@ -90,6 +95,29 @@ class RequestFailed(McpError):
     def __str__(self) -> str:
         """The message, with the code behind it."""
         return f"{self.message} (error {self.code})"
+
+
+class ResourceNotFound(RequestFailed):
+    """Raise it in a resource function when there is nothing under the URI.
+
+    The client gets the error code that its revision has for this, and the URI.
+
+    Spec: server/resources#error-handling
+
+    Args:
+        message: What is not there, for the client to read.
+        uri: The URI; by default the one that is being read.
+    """
+
+    def __init__(self, message: str = "", uri: str | None = None) -> None:
+        text = message or ("Resource not found" if uri is None else f"Resource not found: {uri}")
+        super().__init__(_RESOURCE_NOT_FOUND, text, None if uri is None else {"uri": uri})
+        self.args = (message, uri)  # as for pickle, so for `at`
+        self.uri = uri
+
+    def at(self, uri: str) -> ResourceNotFound:
+        """Return the same error for a URI, unless it names one already."""
+        return self if self.uri is not None else ResourceNotFound(self.args[0], uri)
 
 
 class RequestTimedOut(McpError):

@@ -13,6 +13,7 @@ from wigwag.errors import (
     RemoteProtocolError,
     RequestFailed,
     RequestTimedOut,
+    ResourceNotFound,
     ServerStartFailed,
     TransportError,
 )
@@ -89,3 +90,16 @@ def test_exceptions_survive_a_trip_between_processes(error: McpError) -> None:
     assert type(copy) is type(error)
     assert str(copy) == str(error)
     assert copy.args == error.args
+
+
+def test_what_is_not_found_is_the_uri_that_is_read_unless_another_one_is_named() -> None:
+    bare = ResourceNotFound()
+    assert (bare.code, bare.message, bare.data) == (-32002, "Resource not found", None)
+    found = bare.at("a://b")
+    assert (found.message, found.data) == ("Resource not found: a://b", {"uri": "a://b"})
+    assert ResourceNotFound("no 7").at("a://b").message == "no 7"
+    named = ResourceNotFound("no 7", uri="a://c")
+    assert named.at("a://b") is named
+    assert named.data == {"uri": "a://c"}
+    again = pickle.loads(pickle.dumps(named))
+    assert (str(again), again.uri, again.data) == (str(named), "a://c", {"uri": "a://c"})
