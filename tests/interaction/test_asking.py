@@ -11,6 +11,7 @@ from typing import Any, Literal
 import anyio
 import pytest
 
+from tests.interaction.answering import ABLE, fill_in, say
 from tests.interaction.connecting import TIMEOUTS, error_of, serving_http, text_of
 from tests.interaction.quiz import quiz
 from wigwag import (
@@ -61,32 +62,6 @@ pages = pytest.mark.parametrize("revision", WITH_PAGES)
 class Person:
     name: str
     age: int = 36
-
-
-def fill_in(params: ElicitRequestFormParams) -> dict[str, Any]:
-    """Fill in a form: texts with the message, numbers with 7, choices with the last one."""
-    filled: dict[str, Any] = {}
-    for name, field in params.requested_schema["properties"].items():
-        match field["type"]:
-            case "string" if "enum" in field:
-                filled[name] = field["enum"][-1]
-            case "string":
-                filled[name] = params.message
-            case "integer":
-                filled[name] = 7
-            case "boolean":
-                filled[name] = True
-    return filled
-
-
-def say(params: CreateMessageRequestParams) -> CreateMessageResult:
-    [message] = params.messages
-    assert isinstance(message.content, TextContent)
-    content = TextContent(text=message.content.text.upper())
-    return CreateMessageResult(role="assistant", model="m", content=content)
-
-
-ABLE: dict[str, Any] = {"elicitation": fill_in, "sampling": say, "roots": ["file:///srv"]}
 
 
 @asynccontextmanager
