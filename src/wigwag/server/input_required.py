@@ -44,13 +44,16 @@ class InputRequired:
             raise ValueError("InputRequired needs questions, a state, or both")
 
 
-def asked_by(result: InputRequiredResult) -> InputRequired:
-    """Return what a handler asks that has returned it as the protocol has it.
+def asked_by(value: Any) -> InputRequired | None:
+    """Return what a handler asks by what it has returned, if it asks anything.
 
-    So its state is sealed like any other, and legacy clients can be asked as well.
+    It may have returned it as the protocol has it. Then too its state is sealed, and legacy clients
+    are asked.
     """
-    state = None if result.request_state is UNSET else result.request_state
-    return InputRequired(result.input_requests or None, state=state)
+    if not isinstance(value, InputRequiredResult):
+        return value if isinstance(value, InputRequired) else None
+    state = None if value.request_state is UNSET else value.request_state
+    return InputRequired(value.input_requests or None, state=state)
 
 
 class Unwinding(BaseException):

@@ -405,8 +405,7 @@ class Inquiry:
         try:
             try:
                 value = await run()
-                if isinstance(value, InputRequiredResult):
-                    value = asked_by(value)
+                value = asked_by(value) or value
             except BaseException as error:
                 self._has_ended = True
                 if self._scope is not None:
