@@ -67,11 +67,11 @@ async def test_a_tool_that_leaves_the_program_does_not(client: Client) -> None:
     ("tool", "why"),
     [
         ("give_nan", "NaN and infinity have no form in JSON"),
-        ("give_infinities", "NaN and infinity have no form in JSON"),
+        ("give_infinities", "NaN and infinity have no form in JSON (at `$[0]`)"),
         ("give_lone_surrogate", "lone surrogate"),
         ("give_something_else", "not what the tool declares to return"),
         ("give_broken_struct", "not what the tool declares to return"),
-        ("give_strange_object", "JSON has no form for it"),
+        ("give_strange_object", "JSON has no form for object"),
     ],
 )
 async def test_what_cannot_be_sent_is_a_failure_of_the_tool(

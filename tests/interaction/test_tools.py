@@ -90,14 +90,29 @@ async def test_output_schemas_are_listed_where_the_revision_has_them(
     assert listed == expected
 
 
-async def test_an_output_schema_of_no_object_is_for_the_revision_that_allows_it(
-    revision: str,
+@pytest.mark.parametrize(
+    ("tool", "schema"),
+    [
+        ("give_number", {"type": "integer"}),
+        ("give_numbers", {"type": "array", "items": {"type": "integer"}}),
+        ("give_date", {"type": "string", "format": "date"}),
+    ],
+)
+async def test_an_output_schema_of_no_object_is_put_into_one_where_it_must_be(
+    revision: str, tool: str, schema: Any
 ) -> None:
     async with Client(bazaar(), mode=revision) as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        for name in ("give_number", "give_numbers", "give_texts", "give_date"):
-            has_schema = tools[name].output_schema is not msgspec.UNSET
-            assert has_schema == (revision in HAS_ANY_STRUCTURE), name
+        (found,) = [each for each in (await client.list_tools()).tools if each.name == tool]
+    if revision in HAS_ANY_STRUCTURE:
+        assert found.output_schema == schema
+    elif revision in HAS_STRUCTURE:
+        assert found.output_schema == {
+            "type": "object",
+            "properties": {"result": schema},
+            "required": ["result"],
+        }
+    else:
+        assert found.output_schema is msgspec.UNSET
 
 
 # --- what comes out
@@ -139,10 +154,13 @@ async def test_what_a_tool_returns_becomes_text_and_structured_content(
         result = await client.call_tool(tool, arguments)
     assert not result.is_error
     assert texts(result) == content
-    known = revision in HAS_ANY_STRUCTURE or (
-        revision in HAS_STRUCTURE and isinstance(structured, dict)
-    )
-    assert structure(result) == (structured if known else None)
+    is_wrapped = structured is not None and not isinstance(structured, dict)
+    if revision not in HAS_STRUCTURE:
+        assert structure(result) is None
+    elif is_wrapped and revision not in HAS_ANY_STRUCTURE:
+        assert structure(result) == {"result": structured}
+    else:
+        assert structure(result) == structured
     if structure(result) is not None and tool != "give_result":
         # For clients that look at the text alone, the same is there.
         assert json.loads(content[0]) == structured

@@ -190,19 +190,50 @@ def _drop_modern_meta(value: Result | NotificationParams) -> Any:
     return replace(value, meta=meta or UNSET)
 
 
-def _drop_structured_content_but_objects(value: CallToolResult | ToolResultContent) -> Any:
+def _drop_structured_content_but_objects(value: ToolResultContent) -> Any:
+    return value if _is_object(value) else replace(value, structured_content=UNSET)
+
+
+def _wrap_structured_content(result: CallToolResult) -> CallToolResult:
+    """Make an object of structured content that is none: `{"result": …}`, as others do it."""
+    if result.structured_content is UNSET or _is_object(result):
+        return result
+    return replace(result, structured_content={"result": result.structured_content})
+
+
+def _is_object(value: CallToolResult | ToolResultContent) -> bool:
     content = value.structured_content
     if isinstance(content, Raw):
-        is_object = bytes(content).lstrip().startswith(b"{")
-    else:
-        is_object = content is not None and not isinstance(content, _NO_OBJECTS)
-    return value if is_object else replace(value, structured_content=UNSET)
+        return bytes(content).lstrip().startswith(b"{")
+    return content is not None and not isinstance(content, _NO_OBJECTS)
 
 
-def _drop_output_schema_but_of_objects(tool: Tool) -> Tool:
-    if isinstance(tool.output_schema, UnsetType) or tool.output_schema.get("type") == "object":
+def _wrap_output_schema(tool: Tool) -> Tool:
+    """Describe what `_wrap_structured_content` makes of what is no object."""
+    schema = tool.output_schema
+    if isinstance(schema, UnsetType) or schema.get("type") == "object":
         return tool
-    return replace(tool, output_schema=UNSET)
+    beside: dict[str, Any] = {key: schema[key] for key in ("$schema", "$defs") if key in schema}
+    inner = {key: _moved(value) for key, value in schema.items() if key not in beside}
+    if "$defs" in beside:
+        beside["$defs"] = _moved(beside["$defs"])
+    wrapped: dict[str, Any] = {"type": "object", "properties": {"result": inner}}
+    return replace(tool, output_schema=wrapped | {"required": ["result"]} | beside)
+
+
+def _moved(part: Any) -> Any:
+    """Let references of a schema point to where it has moved; its definitions stay at the root."""
+    if isinstance(part, list):
+        return [_moved(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    moved = {key: _moved(value) for key, value in part.items()}
+    reference = part.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#"):
+        is_inside = reference == "#" or reference.startswith("#/")
+        if is_inside and not reference.startswith("#/$defs/"):
+            moved["$ref"] = "#/properties/result" + reference[1:]
+    return moved
 
 
 def _drop_elicitation_by_url_alone(capabilities: ClientCapabilities) -> ClientCapabilities:
@@ -322,9 +353,9 @@ _REWRITES: Final[tuple[tuple[type, Rewrite, tuple[str, ...]], ...]] = (
     (UnknownContent, _to_what_arrived, REVISIONS),
     (Result, _drop_modern_meta, LEGACY_REVISIONS),
     (NotificationParams, _drop_modern_meta, LEGACY_REVISIONS),
-    (CallToolResult, _drop_structured_content_but_objects, LEGACY_REVISIONS),
+    (CallToolResult, _wrap_structured_content, LEGACY_REVISIONS),
     (ToolResultContent, _drop_structured_content_but_objects, LEGACY_REVISIONS),
-    (Tool, _drop_output_schema_but_of_objects, LEGACY_REVISIONS),
+    (Tool, _wrap_output_schema, LEGACY_REVISIONS),
     (ClientCapabilities, _drop_elicitation_by_url_alone, (V2025_06_18,)),
     (ElicitRequestFormParams, _simplify_form, (V2025_06_18,)),
     (ElicitResult, _join_lists, (V2025_06_18,)),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from wigwag.schema import ContentBlock, GetPromptResult, PromptMessage, TextContent
-from wigwag.server.results import BLOCKS, InvalidOutput
+from wigwag.schema import GetPromptResult, PromptMessage, TextContent
+from wigwag.server.results import InvalidOutput, as_block
 
 
 def to_prompt(value: Any, description: str) -> GetPromptResult:
@@ -31,8 +31,9 @@ def _to_message(value: Any) -> PromptMessage:
         return value
     if isinstance(value, str):
         return PromptMessage(role="user", content=TextContent(text=value))
-    if isinstance(value, BLOCKS):
-        return PromptMessage(role="user", content=cast("ContentBlock", value))
+    block = as_block(value)
+    if block is not None:
+        return PromptMessage(role="user", content=block)
     if isinstance(value, Mapping):
         content = value.get("content")
         if isinstance(content, str):

@@ -1,7 +1,9 @@
 """What a peer may know of what a handler raised."""
 
+import asyncio
 import logging
 import re
+import signal
 from typing import Any
 
 import pytest
@@ -15,7 +17,14 @@ from wigwag.errors import (
     ToolError,
 )
 from wigwag.jsonrpc.codes import INTERNAL_ERROR
-from wigwag.runtime.failures import describe_failure, log_failure, without_leaving
+from wigwag.runtime.failures import (
+    deliberate_failure,
+    describe_failure,
+    log_failure,
+    must_pass,
+    text_of,
+    without_leaving,
+)
 
 SECRET = "password=swordfish"
 
@@ -94,18 +103,193 @@ def test_the_log_has_the_causes_too(caplog: pytest.LogCaptureFixture) -> None:
     assert "KeyError: 'the cause'" in caplog.text
 
 
-@pytest.mark.anyio
-async def test_a_handler_that_would_end_the_program_has_failed() -> None:
-    async def leave() -> None:
-        raise SystemExit(3)
+# --- groups
 
+
+class Unspeakable(ToolError):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+def test_an_exception_whose_text_cannot_be_had_is_known_by_its_name() -> None:
+    assert text_of(Unspeakable()) == "Unspeakable"
+    assert text_of(KeyError("a")) == "'a'"
+    assert describe_failure(Unspeakable(), "x") == (INTERNAL_ERROR, "Unspeakable", UNSET)
+
+
+def test_a_lone_surrogate_does_not_keep_a_failure_from_being_told() -> None:
+    assert describe_failure(ToolError("a\ud800"), "x") == (INTERNAL_ERROR, "a?", UNSET)
+    assert describe_failure(RequestFailed(-1, "a\ud800"), "x") == (-1, "a?", UNSET)
+
+
+@pytest.mark.parametrize("code", ["x", None, 1.5, True])
+def test_a_code_that_is_none_is_an_internal_error(code: Any) -> None:
+    assert describe_failure(RequestFailed(code, "no"), "x") == (INTERNAL_ERROR, "no", UNSET)
+
+
+def test_what_is_meant_to_be_read_is_read_out_of_a_group(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    inner = ExceptionGroup("inner", [ToolError("b"), ToolError("a")])
+    group = ExceptionGroup("outer", [ToolError("a"), inner])
+    found = deliberate_failure(group, "x")
+    assert type(found) is ToolError
+    assert str(found) == "a; b"
+    assert describe_failure(group, "x") == (INTERNAL_ERROR, "a; b", UNSET)
+    assert caplog.records == []
+
+
+def test_a_request_that_failed_on_purpose_comes_before_all_else_in_a_group() -> None:
+    refused = RequestFailed(-7, "no", {"a": 1})
+    group = BaseExceptionGroup("g", [ToolError("a"), BaseExceptionGroup("h", [refused])])
+    assert deliberate_failure(group, "x") is refused
+    assert describe_failure(group, "x") == (-7, "no", {"a": 1})
+
+
+def test_what_else_is_in_a_group_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    group = ExceptionGroup("g", [ToolError("full"), ValueError(SECRET)])
+    _, message, _ = describe_failure(group, "x")
+    found = re.fullmatch(
+        r"full; and an internal error \(reference ([0-9a-f]{8}) in the server's log\)", message
+    )
+    assert found is not None, message
+    assert found[1] in caplog.text
+    assert SECRET in caplog.text
+
+
+def test_a_group_without_anything_to_read_is_a_failure_like_any_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    group = ExceptionGroup("g", [ValueError(SECRET)])
+    assert deliberate_failure(group, "x") is None
+    code, message, _ = describe_failure(group, "x")
+    assert code == INTERNAL_ERROR
+    assert SECRET not in message
+    assert caplog.text.count(SECRET) == 1
+
+
+# --- what is no Exception
+
+
+class Odd(BaseException):
+    pass
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("error", "deed"),
+    [
+        (SystemExit(3), r"called sys\.exit\(3\)"),
+        (KeyboardInterrupt(), "raised KeyboardInterrupt"),
+        (GeneratorExit(), "raised GeneratorExit"),
+        (asyncio.CancelledError(), "raised CancelledError"),
+        (Odd(), "raised Odd"),
+        (BaseExceptionGroup("g", [SystemExit(3)]), "raised BaseExceptionGroup"),
+    ],
+)
+async def test_a_handler_that_raises_what_is_no_exception_has_failed(
+    error: BaseException, deed: str
+) -> None:
+    async def fail() -> None:
+        raise error
+
+    with pytest.raises(RuntimeError, match=f"the handler {deed}") as caught:
+        await without_leaving(fail())
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.anyio
+async def test_what_is_meant_to_be_read_is_found_beside_what_is_no_exception() -> None:
+    async def fail() -> None:
+        raise BaseExceptionGroup("g", [SystemExit(3), ToolError("read this")])
+
+    with pytest.raises(ToolError, match="read this; and an internal error"):
+        await without_leaving(fail())
+
+
+@pytest.mark.anyio
+async def test_a_result_is_just_passed_on() -> None:
     async def stay() -> str:
         return "here"
 
-    with pytest.raises(RuntimeError, match=r"the handler called sys\.exit\(3\)") as caught:
-        await without_leaving(leave())
-    assert isinstance(caught.value.__cause__, SystemExit)
     assert await without_leaving(stay()) == "here"
+
+
+@pytest.mark.anyio
+async def test_a_handler_that_somebody_cancels_is_cancelled() -> None:
+    began = asyncio.Event()
+
+    async def wait() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(without_leaving(wait()))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.anyio
+async def test_a_coroutine_can_be_closed() -> None:
+    began: list[int] = []
+
+    class Never:
+        def __await__(self) -> Any:
+            began.append(1)
+            yield
+
+    async def wait() -> None:
+        await Never()
+
+    work = without_leaving(wait())
+    work.send(None)
+    work.close()
+    assert began == [1]
+
+
+def spin() -> None:
+    signal.raise_signal(signal.SIGINT)
+    for _ in range(1000):
+        pass  # the interpreter looks for signals here
+
+
+def test_a_real_interrupt_passes() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            spin()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert must_pass(caught.value)
+
+
+def test_an_interrupt_by_the_programs_own_way_passes() -> None:
+    def on_interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            spin()
+        assert must_pass(caught.value)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_that_code_raises_does_not_pass() -> None:
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        fail()
+    assert not must_pass(caught.value)
+    assert must_pass(KeyboardInterrupt())  # raised by nobody yet: who knows
+
+
+def test_any_other_exception_does_not_pass() -> None:
+    for error in (ValueError(), SystemExit(1), Odd(), ExceptionGroup("g", [ValueError()])):
+        assert not must_pass(error)
 
 
 @pytest.mark.anyio

@@ -318,10 +318,12 @@ def test_an_empty_answer_becomes_an_empty_text() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [1], True, Raw(b"[1]"), Raw(b" null"), (1, 2)])
-def test_structured_content_that_is_no_object_is_left_out_of_legacy_results(value: Any) -> None:
+def test_structured_content_that_is_no_object_is_put_into_one_in_legacy_results(value: Any) -> None:
     result = CallToolResult(content=[], structured_content=value)
     assert project(result, V2026_07_28) is result
-    assert project(result, V2025_11_25).structured_content is UNSET
+    for revision in (V2025_06_18, V2025_11_25):
+        assert project(result, revision).structured_content == {"result": value}
+    assert project(result, V2025_03_26).structured_content is UNSET
 
 
 @pytest.mark.parametrize("value", [{"a": 1}, {}, Raw(b' {"a":1}'), LINK])
@@ -341,12 +343,53 @@ def test_structured_content_inside_a_sampling_message_is_subject_to_the_same() -
 
 
 @pytest.mark.parametrize("schema", [{"type": "array"}, {}, {"type": ["object", "null"]}], ids=repr)
-def test_output_schemas_that_are_not_of_objects_are_left_out_of_legacy_tools(
+def test_output_schemas_that_are_not_of_objects_are_put_into_one_in_legacy_tools(
     schema: dict[str, Any],
 ) -> None:
     tool = Tool(name="add", input_schema={"type": "object"}, output_schema=schema)
     assert project(tool, V2026_07_28) is tool
-    assert project(tool, V2025_11_25).output_schema is UNSET
+    for revision in (V2025_06_18, V2025_11_25):
+        assert project(tool, revision).output_schema == {
+            "type": "object",
+            "properties": {"result": schema},
+            "required": ["result"],
+        }
+    assert project(tool, V2025_03_26).output_schema is UNSET
+
+
+def test_references_of_an_output_schema_still_lead_to_the_same_place() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "array",
+        "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/N"}, {"$ref": "#/properties/p"}]},
+        "properties": {"p": {"$ref": "other.json"}},
+        "$defs": {"N": {"items": {"$ref": "#/$defs/N"}, "not": {"$ref": "#/items"}}},
+    }
+    tool = Tool(name="add", input_schema={"type": "object"}, output_schema=schema)
+    assert project(tool, V2025_11_25).output_schema == {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "result": {
+                "type": "array",
+                "items": {
+                    "anyOf": [
+                        {"$ref": "#/properties/result"},
+                        {"$ref": "#/$defs/N"},
+                        {"$ref": "#/properties/result/properties/p"},
+                    ]
+                },
+                "properties": {"p": {"$ref": "other.json"}},
+            }
+        },
+        "required": ["result"],
+        "$defs": {
+            "N": {
+                "items": {"$ref": "#/$defs/N"},
+                "not": {"$ref": "#/properties/result/items"},
+            }
+        },
+    }
 
 
 def test_capabilities_are_those_of_the_revision() -> None:

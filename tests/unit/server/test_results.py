@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any, Optional, TypedDict
+from typing import Annotated, Any, NamedTuple, Optional, TypedDict
 
+import attrs
 import msgspec
 import pytest
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 from pydantic import BaseModel
 
-from wigwag.errors import ToolError
 from wigwag.schema import (
     CallToolResult,
     ContentBlock,
@@ -23,13 +23,18 @@ from wigwag.schema import (
     ResourceLink,
     TextContent,
     TextResourceContents,
+    Tool,
+    project,
 )
+from wigwag.schema.json_schema import make_check
 from wigwag.server.input_required import InputRequired
+from wigwag.server.media import Image
 from wigwag.server.results import (
     InvalidOutput,
     ToolOutput,
+    ToolResult,
     failed_result,
-    text_of_tool_error,
+    to_blocks,
 )
 
 IMAGE = ImageContent(data="AAAA", mime_type="image/png")
@@ -57,6 +62,41 @@ class Movie(TypedDict):
 
 class Model(BaseModel):
     n: int
+    of: Any = None
+
+
+class Pair(NamedTuple):
+    a: int
+    b: str
+
+
+@attrs.define
+class Crate:
+    n: int
+
+
+class Node(msgspec.Struct):
+    next: "Node | None" = None
+
+
+class Cat(msgspec.Struct, tag=True):
+    lives: int
+
+
+class Dog(msgspec.Struct, tag=True):
+    name: str
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Share(float):
+    __slots__ = ()
+
+
+class Count(int):
+    pass
 
 
 def output(annotation: Any, value: Any) -> Any:
@@ -118,7 +158,7 @@ def test_a_type_with_content_in_it_has_no_schema(annotation: Any) -> None:
     assert ToolOutput(annotation).schema is None
 
 
-def test_a_result_is_passed_as_it_is_whatever_was_declared() -> None:
+def test_a_failure_by_hand_is_passed_as_it_is_whatever_was_declared() -> None:
     result = CallToolResult(content=[], is_error=True)
     for annotation in (CallToolResult, int, str, UNSET):
         assert ToolOutput(annotation).to_result(result) is result
@@ -150,7 +190,18 @@ def test_a_value_that_was_not_declared_is_json_in_a_text() -> None:
         (Point, Point(1), {"x": 1, "y": 0.0}),
         (Box, Box(Point(1)), {"at": {"x": 1, "y": 0.0}}),
         (Movie, {"title": "M"}, {"title": "M"}),
-        (Model, Model(n=1), {"n": 1}),
+        (Model, Model(n=1), {"n": 1, "of": None}),
+        (Model | None, Model(n=1), {"n": 1, "of": None}),
+        (Model | None, None, None),
+        (Pair, Pair(1, "a"), [1, "a"]),
+        (Crate, Crate(1), {"n": 1}),
+        (Node, Node(Node()), {"next": {"next": None}}),
+        (Cat | Dog, Dog("Rex"), {"type": "Dog", "name": "Rex"}),
+        (
+            dict[str, Any],
+            {"w": Word("x"), "s": Share(0.5), "c": Count(3)},
+            {"w": "x", "s": 0.5, "c": 3},
+        ),
         (list[Point], [Point(1)], [{"x": 1, "y": 0.0}]),
         (Colour, Colour.RED, "red"),
         (Path, Path("a/b"), "a/b"),
@@ -209,8 +260,208 @@ def test_a_type_that_json_has_no_form_for_promises_nothing() -> None:
 
     assert ToolOutput(Socket).schema is None
     assert output(Socket, {"a": 1}) == (['{"a":1}'], UNSET)
-    with pytest.raises(InvalidOutput, match="JSON has no form for it: Socket"):
+    with pytest.raises(InvalidOutput, match="JSON has no form for Socket"):
         ToolOutput(Socket).to_result(Socket())
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "structured"),
+    [
+        (int, 3, {"result": 3}),
+        (list[int], [1], {"result": [1]}),
+        (Model | None, None, {"result": None}),
+        (Model | None, Model(n=1), {"result": {"n": 1, "of": None}}),
+        (int | dict[str, int], {"a": 1}, {"result": {"a": 1}}),
+        (dict[str, int], {"a": 1}, {"a": 1}),
+        (Node, Node(), {"next": None}),
+        (Cat | Dog, Cat(9), {"type": "Cat", "lives": 9}),
+    ],
+)
+@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
+def test_what_is_not_always_an_object_is_put_into_one_for_revisions_that_want_that(
+    annotation: Any, value: Any, structured: Any, revision: str
+) -> None:
+    output = ToolOutput(annotation)
+    result = output.to_result(value, revision)
+    assert isinstance(result, CallToolResult)
+    found = project(result, revision).structured_content
+    assert json.loads(msgspec.json.encode(found)) == structured
+    tool = Tool(name="t", input_schema={"type": "object"}, output_schema=output.schema or UNSET)
+    schema = project(tool, revision).output_schema
+    assert isinstance(schema, dict)
+    assert schema["type"] == "object"
+    assert make_check(schema)(structured) is None
+
+
+# --- schemas by hand, and structure on demand
+
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def test_a_schema_by_hand_is_published_and_held_to() -> None:
+    output = ToolOutput(UNSET, NAMED)
+    assert output.schema is NAMED
+    assert output.to_result({"name": "x"}) == CallToolResult(
+        content=[TextContent(text='{"name":"x"}')], structured_content=Raw(b'{"name":"x"}')
+    )
+    with pytest.raises(InvalidOutput, match=r'declares to return: .*"name" is a'):
+        output.to_result({"title": "x"})
+    with pytest.raises(InvalidOutput, match="`name`: 1 is not of type"):
+        ToolOutput(dict[str, int], NAMED).to_result({"name": 1})
+
+
+def test_a_schema_by_hand_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="the output schema is none"):
+        ToolOutput(dict, {"type": "objekt"})
+    with pytest.raises(TypeError, match="leave one of them out"):
+        ToolOutput(dict, NAMED, structured=False)
+
+
+@pytest.mark.parametrize("annotation", [int, Point, Model, list[str]])
+def test_structure_can_be_declined(annotation: Any) -> None:
+    output = ToolOutput(annotation, structured=False)
+    assert output.schema is None
+    assert output.to_result([1]) == CallToolResult(content=[TextContent(text="[1]")])
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema", "value"),
+    [
+        (str, {"type": "string"}, "a"),
+        (list, {"type": "array", "items": {}}, ["a"]),
+        (str | None, {"anyOf": [{"type": "string"}, {"type": "null"}]}, None),
+        (None, {"type": "null"}, None),
+    ],
+)
+def test_structure_can_be_demanded(annotation: Any, schema: Any, value: Any) -> None:
+    output = ToolOutput(annotation, structured=True)
+    assert output.schema == schema
+    result = output.to_result(value)
+    assert isinstance(result, CallToolResult)
+    assert result.structured_content == Raw(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    "annotation", [Any, UNSET, object, CallToolResult, ToolResult, TextContent, list[TextContent]]
+)
+def test_structure_that_nothing_describes_cannot_be_demanded(annotation: Any) -> None:
+    with pytest.raises(TypeError, match="structured content needs a return type that describes it"):
+        ToolOutput(annotation, structured=True)
+
+
+# --- results by hand
+
+
+def by_hand(annotation: Any, result: Any) -> CallToolResult:
+    made = ToolOutput(annotation).to_result(result)
+    assert isinstance(made, CallToolResult)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("content", "blocks"),
+    [
+        ("text", [TextContent(text="text")]),
+        (None, []),
+        ([], [TextContent(text="[]")]),
+        (IMAGE, [IMAGE]),
+        (["text", IMAGE, {"a": [1]}, [2]], [
+            TextContent(text="text"), IMAGE, TextContent(text='{"a":[1]}'), TextContent(text="[2]"),
+        ]),
+        ({"a": 1}, [TextContent(text='{"a":1}')]),
+        (Image(data=b"x", format="png"), [ImageContent(data="eA==", mime_type="image/png")]),
+    ],
+)  # fmt: skip
+def test_the_content_of_a_result_by_hand_may_be_anything(content: Any, blocks: Any) -> None:
+    assert by_hand(UNSET, ToolResult(content)) == CallToolResult(content=blocks)
+    assert to_blocks(content) == blocks
+
+
+def test_a_result_by_hand_has_what_it_was_given() -> None:
+    result = ToolResult("x", {"at": Point(1)}, is_error=True, meta={"example.com/a": 1})
+    assert by_hand(UNSET, result) == CallToolResult(
+        content=[TextContent(text="x")],
+        structured_content=Raw(b'{"at":{"x":1,"y":0.0}}'),
+        is_error=True,
+        meta={"example.com/a": 1},
+    )
+    assert by_hand(UNSET, ToolResult()) == CallToolResult(content=[])
+
+
+def test_structured_content_by_hand_is_text_as_well_unless_there_is_another() -> None:
+    assert by_hand(UNSET, ToolResult(structured_content=None)) == CallToolResult(
+        content=[TextContent(text="null")], structured_content=Raw(b"null")
+    )
+    assert by_hand(UNSET, ToolResult(structured_content="a")).content == [TextContent(text="a")]
+
+
+@pytest.mark.parametrize(
+    "annotation", [int, Annotated[ToolResult, int], Annotated[CallToolResult, int]]
+)
+def test_a_result_by_hand_is_held_to_what_is_declared(annotation: Any) -> None:
+    assert ToolOutput(annotation).schema == {"type": "integer"}
+    assert by_hand(annotation, ToolResult("x", 5)).structured_content == Raw(b"5")
+    made = CallToolResult(content=[], structured_content=5)
+    assert by_hand(annotation, made).structured_content == Raw(b"5")
+    for wrong in (ToolResult("x", "y"), CallToolResult(content=[], structured_content=None)):
+        with pytest.raises(InvalidOutput, match="not what the tool declares to return: Expected"):
+            by_hand(annotation, wrong)
+    for wrong in (ToolResult("x"), CallToolResult(content=[])):
+        with pytest.raises(InvalidOutput, match="its result has no structured content"):
+            by_hand(annotation, wrong)
+    assert by_hand(annotation, ToolResult("x", is_error=True)).is_error
+
+
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        (ToolResult("x", {"a": [float("nan")]}), r"NaN .* \(at `\$\.a\[0\]`\)"),
+        (ToolResult("x", meta={"a/b": object()}), r"no form for object \(at `\$\['a/b'\]`\)"),
+        (ToolResult(["\ud800", IMAGE]), "lone surrogate"),
+        (CallToolResult(content=[], structured_content=[1, {2}, 1j]), "complex .*2"),
+        (CallToolResult(content=[], meta={"a": float("inf")}), "NaN and infinity"),
+    ],
+)
+def test_what_cannot_be_sent_of_a_result_by_hand_is_refused(result: Any, why: str) -> None:
+    with pytest.raises(InvalidOutput, match=why):
+        by_hand(UNSET, result)
+
+
+def test_structured_content_that_is_encoded_already_is_taken_as_it_is() -> None:
+    result = CallToolResult(content=[], structured_content=Raw(b'{"a":null}'))
+    assert by_hand(UNSET, result).structured_content == Raw(b'{"a":null}')
+
+
+# --- bytes, media and derived types
+
+
+def test_bytes_are_text_if_they_are_some() -> None:
+    assert output(bytes, "ä".encode()) == (["ä"], UNSET)
+    assert output(UNSET, bytearray(b"a")) == (["a"], UNSET)
+    assert output(UNSET, [b"a", IMAGE]) == (["a", IMAGE], UNSET)
+    with pytest.raises(InvalidOutput, match=r"no UTF-8 text; return Image, Audio or File"):
+        ToolOutput(bytes).to_result(b"\xff")
+
+
+@pytest.mark.parametrize("annotation", [Image, list[Image | str], Image | None, UNSET, list])
+def test_media_are_content(annotation: Any) -> None:
+    block = ImageContent(data="eA==", mime_type="image/png")
+    image = Image(data=b"x", format="png")
+    assert ToolOutput(annotation).schema is None
+    assert output(annotation, image) == ([block], UNSET)
+    assert output(annotation, ["a", image]) == (["a", block], UNSET)
+
+
+def test_media_inside_of_data_are_refused_with_a_hint() -> None:
+    with pytest.raises(
+        InvalidOutput, match=r"Image: return it by itself, or in a list \(at `\$\.a"
+    ):
+        ToolOutput(UNSET).to_result({"a": Image(data=b"x", format="png")})
+
+
+def test_a_text_of_a_derived_type_is_text() -> None:
+    assert output(str, Word("a")) == (["a"], UNSET)
+    assert output(int | str, Word("a")) == (["a"], "a")
 
 
 # --- what JSON has no form for
@@ -246,13 +497,14 @@ def test_a_value_that_contains_itself_is_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
     for annotation in (UNSET, list[Any], list[list[Any]]):
-        with pytest.raises(InvalidOutput, match="JSON has no form for it"):
+        with pytest.raises(InvalidOutput, match=r"it contains itself \(at `\$\[0\]`\)"):
             ToolOutput(annotation).to_result(endless)
 
 
 @pytest.mark.parametrize("value", [object(), deque([1]), UserDict(a=1), 1j, lambda: 1])
 def test_objects_that_json_does_not_have_are_refused(value: Any) -> None:
-    with pytest.raises(InvalidOutput, match="JSON has no form for it"):
+    kind = type(value).__name__
+    with pytest.raises(InvalidOutput, match=rf"JSON has no form for {kind} \(at `\$\.a`\)"):
         ToolOutput(UNSET).to_result({"a": value})
 
 
@@ -269,14 +521,6 @@ def test_the_text_of_a_failure_can_always_be_sent() -> None:
     (block,) = failed_result("a\ud800b").content
     assert isinstance(block, TextContent)
     assert block.text == "a?b"
-
-
-def test_a_tool_error_without_text_is_known_by_its_name() -> None:
-    class NoSuchArticle(ToolError):
-        pass
-
-    assert text_of_tool_error(NoSuchArticle("none of 7")) == "none of 7"
-    assert text_of_tool_error(NoSuchArticle()) == "NoSuchArticle"
 
 
 def test_a_tool_without_a_context_cannot_ask() -> None:
