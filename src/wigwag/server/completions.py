@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -16,6 +16,7 @@ from wigwag.schema import (
     PromptReference,
 )
 from wigwag.server.results import InvalidOutput
+from wigwag.server.suggestions import as_text, choose
 
 MAX_COMPLETION_VALUES: Final = 100
 
@@ -58,8 +59,18 @@ class Completers:
         """Tell whether there is a function for this very argument."""
         return (_feature_of(params), params.argument.name) in self._by_argument
 
-    async def complete(self, params: CompleteRequestParams) -> CompleteResult:
-        """Answer a completion request; with nothing to offer, by an empty list."""
+    async def complete(
+        self, params: CompleteRequestParams, suggestions: Sequence[str] = ()
+    ) -> CompleteResult:
+        """Answer a completion request; with nothing to offer, by an empty list.
+
+        Args:
+            params: What is to be completed.
+            suggestions: What the argument can be, when no function says more.
+
+        Raises:
+            InvalidOutput: A function returned what are no values.
+        """
         context = params.context
         known = {} if context is UNSET or context.arguments is UNSET else context.arguments
         specific = self._by_argument.get((_feature_of(params), params.argument.name))
@@ -68,7 +79,9 @@ class Completers:
         elif self._general is not None:
             found = await self._call(self._general, params.ref, params.argument, context or None)
         else:
-            found = []
+            found = None
+        if found is None and specific is None:
+            found = choose(suggestions, params.argument.value)
         return CompleteResult(completion=_to_completion(found))
 
     async def _call(self, function: Completer, *arguments: Any) -> Any:
@@ -81,7 +94,9 @@ class Completers:
         used = arguments[: len(wanted)]
         if inspect.iscoroutinefunction(function):
             return await function(*used)
-        return await self._threads.run(function, *used)
+        found = await self._threads.run(function, *used)
+        # An object may be async, too, or a partial of an async function.
+        return await found if inspect.isawaitable(found) else found
 
 
 def _feature_of(params: CompleteRequestParams) -> str:
@@ -93,8 +108,8 @@ def _to_completion(found: Any) -> Completion:
         return Completion(values=[])
     if isinstance(found, Completion):
         return _capped(found)
-    if isinstance(found, Iterable) and not isinstance(found, str):
-        return _capped(Completion(values=[str(value) for value in found]))
+    if isinstance(found, Iterable) and not isinstance(found, str | bytes):
+        return _capped(Completion(values=[as_text(value) for value in found]))
     raise InvalidOutput("a completion function returns the values as a list of text")
 
 

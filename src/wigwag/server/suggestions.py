@@ -40,18 +40,19 @@ def _values_of(kind: Any) -> list[str]:
     if origin is Annotated:
         return _values_of(get_args(kind)[0])
     if origin is Literal:
-        return [_text(value) for value in get_args(kind) if value is not None]
+        return [as_text(value) for value in get_args(kind) if value is not None]
     if origin in (Union, UnionType):
         parts = [_values_of(part) for part in get_args(kind) if part is not type(None)]
         return list(dict.fromkeys(value for part in parts for value in part)) if all(parts) else []
     if kind is bool:
         return ["true", "false"]
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return [_text(member) for member in kind]
+        return [as_text(member) for member in kind]
     return []
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return a value as it is written in the text of an argument."""
     value = value.value if isinstance(value, Enum) else value
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -1,6 +1,7 @@
 """Completion of arguments."""
 
 from collections.abc import Callable
+from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,11 @@ from wigwag.server.completions import MAX_COMPLETION_VALUES, Completers
 from wigwag.server.results import InvalidOutput
 
 pytestmark = pytest.mark.anyio
+
+
+class Colour(Enum):
+    RED = "red"
+
 
 PROMPT = PromptReference(name="review")
 TEMPLATE = ResourceTemplateReference(uri="a://{x}")
@@ -99,7 +105,32 @@ async def test_an_async_function_is_awaited() -> None:
     async def later(value: str) -> list[str]:
         return [value + "!"]
 
+    class Later:
+        async def __call__(self, value: str) -> list[str]:
+            return [value + "?"]
+
     assert (await complete(later, params("a"))).values == ["a!"]
+    assert (await complete(Later(), params("a"))).values == ["a?"]
+    assert (await complete(partial(later), params("a"))).values == ["a!"]
+
+
+async def test_where_no_function_says_more_the_values_of_the_type_are_offered() -> None:
+    completers = Completers(WorkerThreads())
+    offered = ["fair", "Far", "off"]
+    for typed, values in [("", offered), ("fa", ["fair", "Far"]), ("F", ["fair", "Far", "off"])]:
+        result = await completers.complete(params(typed), offered)
+        assert result.completion == Completion(values=values)
+    completers.add(lambda _ref, argument: None if argument.value else ["all"], None, None)
+    assert (await completers.complete(params(""), offered)).completion.values == ["all"]
+    assert (await completers.complete(params("o"), offered)).completion.values == ["off"]
+    completers.add(lambda: None, "review", "x")
+    assert (await completers.complete(params("o"), offered)).completion.values == []
+
+
+async def test_many_values_of_a_type_are_cut_off_and_counted() -> None:
+    values = [f"v{number}" for number in range(150)]
+    completion = (await Completers(WorkerThreads()).complete(params("v"), values)).completion
+    assert completion == Completion(values=values[:100], total=150, has_more=True)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +142,8 @@ async def test_an_async_function_is_awaited() -> None:
         ({"a": 1}, ["a"]),
         ([1, 2], ["1", "2"]),
         (range(2), ["0", "1"]),
+        (Colour, ["red"]),
+        ((value for value in "ab"), ["a", "b"]),
         (Completion(values=["a"], total=7, has_more=True), ["a"]),
     ],
 )
@@ -121,7 +154,7 @@ async def test_values_may_be_of_any_collection(found: Any, values: list[str]) ->
         assert completion == found
 
 
-@pytest.mark.parametrize("found", ["text", 7, True])
+@pytest.mark.parametrize("found", ["text", b"bytes", 7, True])
 async def test_what_is_no_collection_is_refused(found: Any) -> None:
     with pytest.raises(InvalidOutput, match="returns the values as a list of text"):
         await complete(lambda: found)

@@ -6,12 +6,12 @@ import re
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 from msgspec import UNSET, Raw
 
-from wigwag.errors import RequestFailed, ToolError
+from wigwag.errors import RequestFailed, ResourceNotFound, ToolError
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.server_connection import ServerConnection
@@ -404,8 +404,26 @@ def test_variables_and_parameters_have_the_same_names() -> None:
             resource(uri, function)
     with pytest.raises(TypeError, match="a://x has no variables, but its function takes x"):
         resource("a://x", take)
-    with pytest.raises(ValueError, match="supported"):
-        resource("a://{?x}", take)
+    with pytest.raises(ValueError, match="a brace is opened and not closed"):
+        resource("a://{x", take)
+
+
+async def test_what_is_not_found_has_the_uri_that_was_read() -> None:
+    def find(x: str) -> str:
+        raise ResourceNotFound(f"no {x}")
+
+    with pytest.raises(ResourceNotFound) as caught:
+        await resource("a://{x}", find).read("a://b", {"x": "b"}, no_context)
+    assert (caught.value.message, caught.value.data) == ("no b", {"uri": "a://b"})
+
+
+def test_features_know_what_their_arguments_can_be() -> None:
+    def take(x: Literal["b", "c"], y: str) -> str:
+        return x + y
+
+    assert resource("a://{x}/{y}", take).suggestions == {"x": ["b", "c"]}
+    prompt = PromptFeature(Prompt(name="take"), function_of(take), House())
+    assert prompt.suggestions == {"x": ["b", "c"]}
 
 
 # --- prompts

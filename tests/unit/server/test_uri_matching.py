@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from wigwag.server.uri_matching import Kind, UriMatcher
+from wigwag.server.uri_layout import Kind
+from wigwag.server.uri_matching import UriMatcher
 from wigwag.server.uri_templates import UriTemplate
 
 
