@@ -67,24 +67,26 @@ Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @asynccontextmanager
-async def connected(way: Way, **options: Any) -> AsyncIterator[Client]:
-    """Connect a client to the bazaar."""
+async def connected(
+    way: Way, make: Callable[[], Server] = bazaar, program: Path = PROGRAM, **options: Any
+) -> AsyncIterator[Client]:
+    """Connect a client to the bazaar, or to another server, which also is a program."""
     options = {"mode": way.revision, "timeouts": TIMEOUTS, **options}
     if way.transport == "memory":
-        async with Client(bazaar(), **options) as client:
+        async with Client(make(), **options) as client:
             yield client
     elif way.transport == "stdio":
-        async with Client([sys.executable, str(PROGRAM)], **options) as client:
+        async with Client([sys.executable, str(program)], **options) as client:
             yield client
     elif way.transport in ("http", "sse"):
         async with (
-            serving_http(bazaar(), sse=True) as origin,
+            serving_http(make(), sse=True) as origin,
             Client(f"{origin}/{'mcp' if way.transport == 'http' else 'sse'}", **options) as client,
         ):
             yield client
     else:
         async with (
-            listening(bazaar(), way.transport) as address,
+            listening(make(), way.transport) as address,
             Client(address, **options) as client,
         ):
             yield client
