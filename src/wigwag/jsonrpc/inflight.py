@@ -47,13 +47,17 @@ class OutgoingRequest:
 
 
 class InFlight:
-    """The table of `OutgoingRequest`s of one side of a connection."""
+    """The table of `OutgoingRequest`s of one side of a connection.
+
+    Args:
+        before: The number before the first id; others where several processes ask in one session.
+    """
 
     __slots__ = ("_last_id", "_requests")
 
-    def __init__(self) -> None:
+    def __init__(self, before: int = 0) -> None:
         self._requests: dict[RequestId, OutgoingRequest] = {}
-        self._last_id = 0
+        self._last_id = before
 
     def __len__(self) -> int:
         """How many requests wait for an answer."""

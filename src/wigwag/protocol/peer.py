@@ -72,13 +72,17 @@ class ReplyBatch:
 
 
 class BothInFlight:
-    """The requests of either side that wait for an answer."""
+    """The requests of either side that wait for an answer.
+
+    Args:
+        before: The number before the first id of a request of ours.
+    """
 
     __slots__ = ("incoming", "outgoing")
 
-    def __init__(self) -> None:
+    def __init__(self, before: int = 0) -> None:
         self.incoming: dict[RequestId, RequestReceived] = {}
-        self.outgoing = InFlight()
+        self.outgoing = InFlight(before)
 
 
 class PeerProtocol(ABC):

@@ -51,7 +51,9 @@ class LiveSession:
         self.id = session_id
         self.record = record
         """What the handshake has settled; all requests of the session share it."""
-        self.in_flight = BothInFlight()
+        # An answer that reaches another process of the session must not fit a question of its own.
+        # And it is to be exact where numbers are doubles.
+        self.in_flight = BothInFlight(int.from_bytes(os.urandom(6)))
         self.streams: dict[str, EventStream] = {}
         """The streams of requests that are being served, by name."""
         self.standalone: EventStream | None = None

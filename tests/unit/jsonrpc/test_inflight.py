@@ -120,3 +120,8 @@ def test_what_is_late_comes_out_oldest_first_and_the_rest_stays() -> None:
 @pytest.mark.parametrize("token", [None, object()])
 def test_a_request_keeps_what_its_sender_wants_back(token: object) -> None:
     assert OutgoingRequest(1, "a", now=0.0, token=token).token is token
+
+
+def test_ids_may_begin_elsewhere_where_others_ask_as_well() -> None:
+    table = InFlight(41)
+    assert [table.next_id(), table.next_id()] == [42, 43]

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec import UNSET
 
 from tests.asgi import (
     Call,
@@ -18,6 +19,9 @@ from tests.asgi import (
     until,
 )
 from wigwag import Context, Limits, Server
+from wigwag.protocol.server import Session
+from wigwag.runtime.http_sessions import LiveSession
+from wigwag.schema import LATEST_LEGACY, ClientCapabilities
 from wigwag.stores.contract import Stores
 from wigwag.stores.memory import MemoryBus, MemoryEvents, MemorySessions, memory_stores
 
@@ -275,3 +279,13 @@ async def test_initialized_is_kept(site: Site) -> None:
     assert b'"is_initialized":true' in record
     note = notification("notifications/roots/list_changed")
     assert (await site.ask(note, session=session)).status == 202
+
+
+async def test_processes_of_one_session_number_their_questions_differently() -> None:
+    def first_id() -> int:
+        record = Session(LATEST_LEGACY, UNSET, ClientCapabilities())
+        return LiveSession("same", record, None).in_flight.outgoing.next_id()
+
+    ids = {first_id() for _ in range(5)}
+    assert len(ids) == 5
+    assert all(0 < number < 2**53 for number in ids)
