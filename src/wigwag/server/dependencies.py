@@ -11,8 +11,20 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Depends:
-    """Marks a parameter whose value is what a function returns, and no argument of the client's.
+class Dependency:
+    """What `Depends` makes: the mark of a parameter, which holds the function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"Depends() takes a function, not {function!r}")
+        self.function = function
+
+    def __repr__(self) -> str:
+        return f"Depends({name_of(self.function)})"
+
+
+def Depends(function: Callable[..., Any]) -> Any:  # noqa: N802 - it stands for a class
+    """Mark a parameter whose value is what a function returns, and no argument of the client's.
 
     >>> from typing import Annotated
     >>> from wigwag import Depends, Server
@@ -38,30 +50,20 @@ class Depends:
     Raises:
         TypeError: It can not.
     """
-
-    def __new__(cls, function: Callable[..., Any]) -> Any:  # noqa: D102 - fits as any default
-        return super().__new__(cls)
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        if not callable(function):
-            raise TypeError(f"Depends() takes a function, not {function!r}")
-        self.function = function
-
-    def __repr__(self) -> str:
-        return f"Depends({name_of(self.function)})"
+    return Dependency(function)
 
 
 Resolve = Depends
 """The name that the official SDK has for `Depends`."""
 
 
-def mark_of(annotation: Any, default: Any) -> Depends | None:
+def mark_of(annotation: Any, default: Any) -> Dependency | None:
     """Return the mark of a parameter, if its annotation or its default is one."""
-    if isinstance(default, Depends):
+    if isinstance(default, Dependency):
         return default
     if typing.get_origin(annotation) is typing.Annotated:
         for extra in annotation.__metadata__:
-            if isinstance(extra, Depends):
+            if isinstance(extra, Dependency):
                 return extra
     return None
 

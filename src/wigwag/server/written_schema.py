@@ -14,7 +14,7 @@ from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.schema.json_schema import make_check
-from wigwag.server.dependencies import Depends, mark_of
+from wigwag.server.dependencies import Dependency, mark_of
 from wigwag.server.docstrings import describe
 from wigwag.server.signature import NOTHING, ArgumentsRefused, is_context, type_hints
 
@@ -56,7 +56,7 @@ class WrittenParameters:
         self.hints = hints = type_hints(function, frame)
         self.return_type: Any = hints.get("return", UNSET)
         self.context: str | None = None
-        self.dependencies: dict[str, Depends] = {}
+        self.dependencies: dict[str, Dependency] = {}
         self._required: list[str] = []
         self._optional: list[str] = []
         self._takes_rest = False

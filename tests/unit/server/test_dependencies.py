@@ -2,7 +2,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from wigwag.server.dependencies import Depends, Resolve, mark_of, name_of
+from wigwag.server.dependencies import Dependency, Depends, Resolve, mark_of, name_of
 
 
 def kettle() -> int:
@@ -17,7 +17,7 @@ def test_only_what_can_be_called_can_be_depended_on(thing: Any) -> None:
 
 def test_a_mark_names_its_function() -> None:
     assert repr(Depends(kettle)) == "Depends(kettle)"
-    assert isinstance(Resolve(kettle), Depends)
+    assert isinstance(Resolve(kettle), Dependency)
 
 
 def test_a_mark_is_found_in_the_annotation_or_is_the_default() -> None:
