@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from wigwag.server.dependencies import Depends, Resolve
     from wigwag.server.input_required import InputRequired
     from wigwag.server.limits import Limits
+    from wigwag.server.media import Audio, File, Image
     from wigwag.server.principal import Principal
+    from wigwag.server.prompt_messages import AssistantMessage, Message, UserMessage
     from wigwag.server.questions import (
         AcceptedElicitation,
         CancelledElicitation,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     )
     from wigwag.server.resolver_questions import Elicit, ListRoots, Sample
     from wigwag.server.resource_uris import ResourceSecurity
+    from wigwag.server.results import ToolResult
     from wigwag.server.server import Server
     from wigwag.server.uri_templates import UriTemplate
     from wigwag.transports.stdio_client import StdioServerParameters
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
 _HOMES = {
     "AcceptedElicitation": "wigwag.server.questions",
+    "AssistantMessage": "wigwag.server.prompt_messages",
+    "Audio": "wigwag.server.media",
     "CacheHint": "wigwag.protocol.server",
     "CancelledElicitation": "wigwag.server.questions",
     "Client": "wigwag.client.client",
@@ -63,11 +68,14 @@ _HOMES = {
     "Elicit": "wigwag.server.resolver_questions",
     "ElicitationOutcome": "wigwag.server.questions",
     "ElicitationResult": "wigwag.server.questions",
+    "File": "wigwag.server.media",
     "HttpStatusError": "wigwag.errors",
+    "Image": "wigwag.server.media",
     "InputRequired": "wigwag.server.input_required",
     "Limits": "wigwag.server.limits",
     "ListRoots": "wigwag.server.resolver_questions",
     "McpError": "wigwag.errors",
+    "Message": "wigwag.server.prompt_messages",
     "Principal": "wigwag.server.principal",
     "QuestionFailed": "wigwag.errors",
     "RequestFailed": "wigwag.errors",
@@ -83,8 +91,10 @@ _HOMES = {
     "StdioServerParameters": "wigwag.transports.stdio_client",
     "Timeouts": "wigwag.client.client",
     "ToolError": "wigwag.errors",
+    "ToolResult": "wigwag.server.results",
     "TransportError": "wigwag.errors",
     "UriTemplate": "wigwag.server.uri_templates",
+    "UserMessage": "wigwag.server.prompt_messages",
     "elicit": "wigwag.server.questions",
     "elicit_url": "wigwag.server.questions",
     "list_roots": "wigwag.server.questions",
@@ -93,6 +103,8 @@ _HOMES = {
 
 __all__ = [
     "AcceptedElicitation",
+    "AssistantMessage",
+    "Audio",
     "CacheHint",
     "CancelledElicitation",
     "Client",
@@ -103,11 +115,14 @@ __all__ = [
     "Elicit",
     "ElicitationOutcome",
     "ElicitationResult",
+    "File",
     "HttpStatusError",
+    "Image",
     "InputRequired",
     "Limits",
     "ListRoots",
     "McpError",
+    "Message",
     "Principal",
     "QuestionFailed",
     "RequestFailed",
@@ -123,8 +138,10 @@ __all__ = [
     "StdioServerParameters",
     "Timeouts",
     "ToolError",
+    "ToolResult",
     "TransportError",
     "UriTemplate",
+    "UserMessage",
     "__version__",
     "elicit",
     "elicit_url",

@@ -8,8 +8,50 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from wigwag.schema import GetPromptResult, PromptMessage, TextContent
-from wigwag.server.results import InvalidOutput, as_block
+from wigwag.schema import ContentBlock, GetPromptResult, PromptMessage, Role, TextContent
+from wigwag.server.results import InvalidOutput, as_block, encode_value
+
+
+class Message:
+    """A message of a prompt.
+
+    >>> @server.prompt
+    ... def review(code: str) -> list[Message]:
+    ...     return [UserMessage("Review this:"), UserMessage(code), AssistantMessage("Let me see.")]
+
+    Args:
+        content: Text, a content block, an `Image`, `Audio` or `File`; anything else is JSON.
+        role: Who says it.
+
+    Raises:
+        InvalidOutput: JSON has no form for the content.
+    """
+
+    def __init__(self, content: Any, role: Role = "user") -> None:
+        self.role = role
+        self.content = _to_block(content)
+
+    def __repr__(self) -> str:
+        """Who says what."""
+        return f"{type(self).__name__}({self.content!r}, role={self.role!r})"
+
+    def to_message(self) -> PromptMessage:
+        """Return it as the protocol has it."""
+        return PromptMessage(role=self.role, content=self.content)
+
+
+class UserMessage(Message):
+    """A message of the user in a prompt; see `Message`."""
+
+    def __init__(self, content: Any) -> None:
+        super().__init__(content, "user")
+
+
+class AssistantMessage(Message):
+    """A message of the assistant in a prompt; see `Message`."""
+
+    def __init__(self, content: Any) -> None:
+        super().__init__(content, "assistant")
 
 
 def to_prompt(value: Any, description: str) -> GetPromptResult:
@@ -29,6 +71,8 @@ def to_prompt(value: Any, description: str) -> GetPromptResult:
 def _to_message(value: Any) -> PromptMessage:
     if isinstance(value, PromptMessage):
         return value
+    if isinstance(value, Message):
+        return value.to_message()
     if isinstance(value, str):
         return PromptMessage(role="user", content=TextContent(text=value))
     block = as_block(value)
@@ -45,3 +89,9 @@ def _to_message(value: Any) -> PromptMessage:
     raise InvalidOutput(
         f"a prompt returned {type(value).__name__}; text, a content block or a message is expected"
     )
+
+
+def _to_block(content: Any) -> ContentBlock:
+    if isinstance(content, str):
+        return TextContent(text=content)
+    return as_block(content) or TextContent(text=encode_value(content).decode())

@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 
 from wigwag.schema import (
+    AudioContent,
     BlobResourceContents,
+    EmbeddedResource,
     ReadResourceResult,
     ResourceContents,
+    TextContent,
     TextResourceContents,
 )
 from wigwag.server.contents import to_contents
+from wigwag.server.media import File, Image
 from wigwag.server.results import InvalidOutput
 
 
@@ -63,6 +67,37 @@ def test_contents_of_a_resource_are_passed_as_they_are() -> None:
     assert to_contents(result, "a://x", None) is result
     assert to_contents(contents, "a://x", None) == result
     assert to_contents([contents, contents], "a://x", None).contents == [contents, contents]
+
+
+def test_a_list_may_mix_contents_bytes_media_and_others() -> None:
+    own = BlobResourceContents(uri="a://y", blob="AAAA", mime_type="image/gif")
+    values = [b"\x00", "t", own, {"a": 1}, Image(data=b"GIF89a"), File(data="f", uri="a://f")]
+    contents = to_contents(values, "a://x", None).contents
+    assert contents == to_contents(tuple(values), "a://x", None).contents
+    assert contents == [
+        BlobResourceContents(uri="a://x", blob="AA==", mime_type="application/octet-stream"),
+        TextResourceContents(uri="a://x", text="t", mime_type="text/plain"),
+        own,
+        TextResourceContents(uri="a://x", text='{"a":1}', mime_type="application/json"),
+        BlobResourceContents(uri="a://x", blob="R0lGODlh", mime_type="image/gif"),
+        TextResourceContents(uri="a://f", text="f", mime_type="text/plain"),
+    ]
+
+
+def test_media_and_blocks_are_what_they_hold() -> None:
+    assert one_contents(Image(data=b"GIF89a"), "ignored/type") == BlobResourceContents(
+        uri="a://x", blob="R0lGODlh", mime_type="image/gif"
+    )
+    sound = AudioContent(data="AAAA", mime_type="audio/wav")
+    assert one_contents(sound).blob == "AAAA"
+    held = TextResourceContents(uri="a://held", text="t")
+    assert one_contents(EmbeddedResource(resource=held)) is held
+    assert one_contents(TextContent(text="t")).text == "t"
+
+
+def test_lists_of_text_and_of_values_are_json() -> None:
+    assert one_contents(["a", "b"]).text == '["a","b"]'
+    assert one_contents(("a", 1)).text == '["a",1]'
 
 
 def test_a_resource_that_json_has_no_form_for_is_refused() -> None:

@@ -6,7 +6,8 @@ import pytest
 from msgspec import UNSET
 
 from wigwag.schema import GetPromptResult, ImageContent, PromptMessage, TextContent
-from wigwag.server.prompt_messages import to_prompt
+from wigwag.server.media import Image
+from wigwag.server.prompt_messages import AssistantMessage, Message, UserMessage, to_prompt
 from wigwag.server.results import InvalidOutput
 
 IMAGE = ImageContent(data="AAAA", mime_type="image/png")
@@ -60,3 +61,23 @@ def test_a_dict_that_is_no_message_is_refused(value: Any) -> None:
 def test_a_value_that_is_no_message_is_refused(value: Any) -> None:
     with pytest.raises(InvalidOutput, match="text, a content block or a message is expected"):
         messages(value)
+
+
+def test_messages_say_who_says_what() -> None:
+    picture = Image(data=b"GIF89a")
+    made = [UserMessage("a"), AssistantMessage("b"), Message(picture, "assistant"), Message("c")]
+    assert messages([*made, "d"]) == [
+        message("a"),
+        message("b", "assistant"),
+        PromptMessage(role="assistant", content=picture.to_content()),
+        message("c"),
+        message("d"),
+    ]
+    assert messages(UserMessage("a")) == [message("a")]
+    assert repr(UserMessage("a")) == f"UserMessage({TextContent(text='a')!r}, role='user')"
+
+
+def test_the_content_of_a_message_is_json_if_it_is_nothing_else() -> None:
+    assert messages(UserMessage({"a": [1]})) == [message('{"a":[1]}')]
+    with pytest.raises(InvalidOutput, match="JSON has no form for"):
+        UserMessage(object())
