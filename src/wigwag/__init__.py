@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wigwag.protocol.server import CacheHint
     from wigwag.server.context import Context
     from wigwag.server.dependencies import Depends, Resolve
+    from wigwag.server.header import Header
     from wigwag.server.input_required import InputRequired
     from wigwag.server.limits import Limits
     from wigwag.server.media import Audio, File, Image
@@ -69,6 +70,7 @@ _HOMES = {
     "ElicitationOutcome": "wigwag.server.questions",
     "ElicitationResult": "wigwag.server.questions",
     "File": "wigwag.server.media",
+    "Header": "wigwag.server.header",
     "HttpStatusError": "wigwag.errors",
     "Image": "wigwag.server.media",
     "InputRequired": "wigwag.server.input_required",
@@ -116,6 +118,7 @@ __all__ = [
     "ElicitationOutcome",
     "ElicitationResult",
     "File",
+    "Header",
     "HttpStatusError",
     "Image",
     "InputRequired",

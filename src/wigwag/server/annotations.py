@@ -1,72 +1,307 @@
-"""Annotations as users of pydantic write them, in the terms of msgspec.
+"""Annotations as Python authors write them, in the terms of msgspec.
 
-Pydantic itself is looked at only when the user has loaded it: nobody has an annotation of a library
-that was never imported.
+Where msgspec has no terms for them, a stand-in takes the place: for choices that it does not offer,
+for classes with such members, and for what only pydantic can read. Pydantic itself is looked at
+only when the user has loaded it: nobody has an annotation of a library that was never imported.
 """
 
 from __future__ import annotations
 
-import sys
-from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+import collections.abc
+import enum
+import typing
+from collections.abc import Mapping
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from wigwag.server.foreign import is_model, is_of_pydantic
+from wigwag.server.hooked import Hooked
+from wigwag.server.plain_schema import decode_hook
+
+__all__ = ["MISSING", "NO_NAMES", "is_model", "split_default", "translate", "translate_metadata"]
+
 MISSING: Final = object()
+NO_NAMES: Final[Mapping[str, Any]] = MappingProxyType({})
 
 # Constraints of `annotated_types`, which pydantic's `Field` turns into as well.
 _CONSTRAINTS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
+# What else a `Field` may say that changes nothing about what is read.
+_IDLE: Final = frozenset({
+    "allow_mutation", "annotation", "deprecated", "description", "examples", "exclude", "frozen",
+    "init", "init_var", "json_schema_extra", "kw_only", "metadata", "repr", "title",
+})  # fmt: skip
+
+_OTHERS: Final = {
+    object: Any,
+    typing.LiteralString: str,
+    collections.abc.Iterable: list,
+    collections.abc.Hashable: Any,
+}
 
 
-def translate(annotation: Any) -> Any:
-    """Return an annotation whose metadata msgspec understands, at every depth.
+# What most parameters are.
+_PLAIN: Final = frozenset({str, int, float, bool, Any, None, NoneType, bytes})
+
+
+class PydanticNeeded(Exception):
+    """Only pydantic can read an annotation; the text says what of it."""
+
+
+def translate(annotation: Any, names: Mapping[str, Any] = NO_NAMES, *, strict: bool = False) -> Any:
+    """Return an annotation that msgspec reads with the hooks of `plain_schema`, at every depth.
 
     Text in it is a description. `Field(...)` and the constraints of `annotated_types` become
     `msgspec.Meta`.
 
+    Args:
+        annotation: What the author wrote.
+        names: What annotations of members that are text may name, besides what their module has.
+        strict: Whether pydantic must not read one thing as another either.
+
+    Raises:
+        TypeError: Nothing can read it, or a constraint in it would silently not hold.
+    """
+    try:
+        return _Translator(names).translate(annotation)
+    except PydanticNeeded as needed:
+        from wigwag.server.pydantic_types import adapt  # noqa: PLC0415 - only those who need it
+
+        return adapt(annotation, str(needed), strict=strict)
+
+
+def translate_metadata(annotation: Any) -> Any:
+    """Return an annotation whose metadata msgspec understands; its types stay what they are.
+
     Raises:
         TypeError: A constraint has no counterpart, and would silently not hold.
     """
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _translate_annotated(annotation)
-    arguments = get_args(annotation)
-    parts = tuple(translate(part) for part in arguments)
-    if all(new is old for new, old in zip(parts, arguments, strict=True)):
+    try:
+        return _Translator(NO_NAMES, is_deep=False).translate(annotation)
+    except PydanticNeeded as needed:
+        raise TypeError(f"{needed} is a constraint that cannot be kept") from None
+
+
+class _Translator:
+    def __init__(self, names: Mapping[str, Any], *, is_deep: bool = True) -> None:
+        self._names = names
+        self._is_deep = is_deep
+        self._open: list[Any] = []  # classes and aliases that are being looked at
+        self._recursive: set[Any] = set()
+        self._done: dict[Any, Any] = {}
+
+    def translate(self, annotation: Any) -> Any:
+        origin = get_origin(annotation)
+        if type(annotation).__name__ == "TypeAliasType" or type(origin).__name__ == "TypeAliasType":
+            return self._translate_alias(annotation, origin)
+        if origin is not None:
+            return self._translate_generic(annotation, origin)
+        if isinstance(annotation, TypeVar):
+            return self._translate_variable(annotation)
+        if hasattr(annotation, "__supertype__"):  # a NewType
+            return self._or_same(annotation, annotation.__supertype__)
+        return self._translate_type(annotation)
+
+    def _or_same(self, old: Any, inner: Any) -> Any:
+        """Translate what another name stands for; the name stays if nothing changes."""
+        new = self.translate(inner)
+        return old if new is inner else new
+
+    def _translate_variable(self, variable: TypeVar) -> Any:
+        if variable.__constraints__:
+            return self.translate(Union[variable.__constraints__])  # noqa: UP007 - not known here
+        return (
+            variable if variable.__bound__ is None else self._or_same(variable, variable.__bound__)
+        )
+
+    def _translate_alias(self, alias: Any, origin: Any) -> Any:
+        if alias in self._open:
+            raise TypeError(f"{alias} contains itself; take a dataclass or a model that does")
+        self._open.append(alias)
+        inner = alias.__value__ if origin is None else origin.__value__[get_args(alias)]
+        new = self._or_same(alias, inner)
+        self._open.pop()
+        return new
+
+    def _translate_type(self, kind: Any) -> Any:
+        try:
+            if not self._is_deep or kind in _PLAIN:
+                return kind
+            if kind in _OTHERS:
+                return _OTHERS[kind]
+        except TypeError:
+            return kind  # cannot be hashed: no type at all, as msgspec will say
+        if not isinstance(kind, type) or isinstance(kind, Hooked) or is_model(kind):
+            return kind
+        return self._translate_class(kind, kind, {})
+
+    def _translate_generic(self, annotation: Any, origin: Any) -> Any:
+        arguments = get_args(annotation)
+        if origin is Annotated:
+            return self._translate_annotated(annotation)
+        if origin is Literal:
+            if not self._is_deep or all(type(a) in (str, int, NoneType) for a in arguments):
+                return annotation
+            from wigwag.server.choices import choice_of_values  # noqa: PLC0415 - few need it
+
+            return choice_of_values("Literal", arguments)
+        if origin is typing.Final:
+            return self.translate(*arguments)
+        return self._with_parts(annotation, origin, tuple(map(self.translate, arguments)))
+
+    def _with_parts(self, annotation: Any, origin: Any, parts: tuple[Any, ...]) -> Any:
+        """Return a generic type with other types in it."""
+        is_new = any(new is not old for new, old in zip(parts, get_args(annotation), strict=True))
+        if origin in (Union, UnionType):
+            union = Union[parts] if is_new else annotation  # noqa: UP007 - not known here
+            return self._told_apart(union, parts)
+        if origin is collections.abc.Iterable:
+            return list[parts]  # type: ignore[valid-type]  # a type at run time
+        if is_new:
+            annotation = origin[parts]
+        if self._is_deep and isinstance(origin, type) and not is_model(origin):
+            variables = dict(zip(getattr(origin, "__parameters__", ()), parts, strict=False))
+            return self._translate_class(annotation, origin, variables)
         return annotation
-    if origin in (Union, UnionType):
-        return Union[parts]  # noqa: UP007 - the types are not known here
-    return origin[parts]
+
+    def _told_apart(self, union: Any, parts: tuple[Any, ...]) -> Any:
+        """Return a union that msgspec reads; it wants to know each type by what it looks like."""
+        if not self._is_deep or _is_read(union):
+            return union
+        if any(is_model(get_origin(part) or part) for part in parts):
+            raise PydanticNeeded("a choice between models")
+        for part in parts:
+            if not _is_read(part):
+                return union  # not for being a union, then
+        from wigwag.server.choices import choice_of_types  # noqa: PLC0415 - few need it
+
+        return choice_of_types(parts)
+
+    # --- classes
+
+    def _translate_class(self, kind: Any, origin: Any, variables: Mapping[Any, Any]) -> Any:
+        """Translate a class, which may be generic, and what stands for its variables."""
+        if is_of_pydantic(origin):
+            raise PydanticNeeded(origin.__name__)
+        if issubclass(origin, enum.Enum):
+            from wigwag.server.choices import (  # noqa: PLC0415 - few have one
+                choice_of_values,
+                is_plain_enum,
+            )
+
+            return kind if is_plain_enum(kind) else choice_of_values(kind.__name__, list(kind))
+        from wigwag.server.members import has_members  # noqa: PLC0415 - likewise
+
+        if kind not in self._done:
+            if not has_members(origin):
+                return kind
+            if kind in self._open:
+                self._recursive.add(kind)
+                return kind
+            self._done[kind] = self._translate_members(kind, origin, variables)
+        return self._done[kind]
+
+    def _translate_members(self, kind: Any, origin: Any, variables: Mapping[Any, Any]) -> Any:
+        from wigwag.server.members import members_of, with_members  # noqa: PLC0415 - likewise
+
+        self._open.append(kind)
+        hints, alone = members_of(origin, self._names)
+        hints = {name: _filled_in(hint, variables) for name, hint in hints.items()}
+        translated = {name: self._translate_member(hint) for name, hint in hints.items()}
+        self._open.pop()
+        if alone and all(translated[name] is hint for name, hint in hints.items()):
+            return kind
+        if kind in self._recursive:
+            raise TypeError(
+                f"{origin.__name__} contains itself, and has members that msgspec cannot read;"
+                " take a model of pydantic, or simpler members"
+            )
+        return with_members(origin, translated)
+
+    def _translate_member(self, hint: Any) -> Any:
+        """Translate the annotation of a member, `Required[...]` and the like included."""
+        if (
+            get_origin(hint) in _WRAPPERS
+            or getattr(get_origin(hint), "_name", "") in _WRAPPER_NAMES
+        ):
+            (inner,) = get_args(hint)
+            return self._or_same(hint, inner)
+        return self.translate(hint)
+
+    # --- what else an annotation says
+
+    def _translate_annotated(self, annotation: Any) -> Any:
+        old, *metadata = get_args(annotation)
+        kind = self.translate(old)
+        constraints: dict[str, Any] = {}
+        descriptions: dict[str, Any] = {}
+        kept: list[Any] = []
+        for item in metadata:
+            if isinstance(item, str):
+                descriptions["description"] = item
+            elif _is_foreign(item):
+                self._check_alias(item)
+                constraints |= _constraints_of(item)
+                descriptions |= _descriptions_of(item)
+            elif is_of_pydantic(item):
+                raise PydanticNeeded(repr(item))
+            elif item is not None:
+                kept.append(item)
+        if kind is old and len(kept) == len(metadata):
+            return annotation
+        if constraints:
+            kind = _constrained(kind, constraints)
+        if descriptions:
+            kept.append(msgspec.Meta(**descriptions))
+        for item in kept:
+            kind = Annotated[kind, item]
+        return kind
+
+    def _check_alias(self, item: Any) -> None:
+        if isinstance(getattr(item, "alias", None), str):
+            if self._open:
+                raise PydanticNeeded("an alias")
+            raise TypeError("an argument cannot have an alias: name the parameter so")
 
 
-def _translate_annotated(annotation: Any) -> Any:
-    kind, *metadata = get_args(annotation)
-    kind = translate(kind)
-    constraints: dict[str, Any] = {}
-    kept: list[Any] = []
-    for item in metadata:
-        if isinstance(item, str):
-            constraints["description"] = item
-        elif _is_foreign(item):
-            constraints |= _constraints_of(item)
-        else:
-            kept.append(item)
-    description = constraints.pop("description", None)
-    if constraints:
-        kind = _constrained(kind, msgspec.Meta(**constraints))
-    if description is not None:
-        kept.append(msgspec.Meta(description=description))
-    for item in kept:
-        kind = Annotated[kind, item]
-    return kind
+_WRAPPERS: Final = (typing.Required, typing.NotRequired)
+_WRAPPER_NAMES: Final = ("ReadOnly", "Required", "NotRequired")  # of typing_extensions as well
 
 
-def _constrained(kind: Any, meta: msgspec.Meta) -> Any:
+def _filled_in(hint: Any, variables: Mapping[Any, Any]) -> Any:
+    """Return an annotation with types in the place of variables."""
+    if isinstance(hint, TypeVar):
+        return variables.get(hint, hint)
+    parameters = getattr(hint, "__parameters__", ()) if variables else ()
+    if not parameters or isinstance(hint, type):
+        return hint
+    return hint[tuple(variables.get(parameter, parameter) for parameter in parameters)]
+
+
+def _constrained(kind: Any, constraints: Mapping[str, Any]) -> Any:
     """Apply constraints; of `int | None` they bound the integer."""
-    if get_origin(kind) not in (Union, UnionType):
-        return Annotated[kind, meta]
-    parts = tuple(part if part is type(None) else Annotated[part, meta] for part in get_args(kind))
-    return Union[parts]  # noqa: UP007 - the types are not known here
+    try:
+        meta = msgspec.Meta(**constraints)
+        if get_origin(kind) in (Union, UnionType):
+            parts = (p if p in (None, NoneType) else Annotated[p, meta] for p in get_args(kind))
+            bound: Any = Union[tuple(parts)]  # noqa: UP007 - the types are not known here
+        else:
+            bound = Annotated[kind, meta]
+        if not isinstance(kind, Hooked):
+            msgspec.json.Decoder(bound, dec_hook=decode_hook)
+            return bound
+    except (TypeError, ValueError):
+        pass
+    raise PydanticNeeded(", ".join(f"{name}={value!r}" for name, value in constraints.items()))
+
+
+def _is_read(kind: Any) -> bool:
+    try:
+        msgspec.json.Decoder(kind, dec_hook=decode_hook)
+    except (TypeError, RecursionError):
+        return False
+    return True
 
 
 def split_default(default: Any) -> tuple[Any, Any]:
@@ -83,30 +318,47 @@ def split_default(default: Any) -> tuple[Any, Any]:
     return value, default
 
 
-def is_model(kind: Any) -> bool:
-    """Tell whether a type is a model of pydantic."""
-    pydantic = sys.modules.get("pydantic")
-    return pydantic is not None and isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
-
-
 def _is_foreign(item: Any) -> bool:
+    if type(item).__name__ in ("Doc", "DocInfo"):  # PEP 727, in typing_extensions and elsewhere
+        return True
     return type(item).__module__.partition(".")[0] in ("pydantic", "annotated_types")
 
 
 def _constraints_of(item: Any) -> dict[str, Any]:
-    if isinstance(getattr(item, "alias", None), str):
-        raise TypeError("an argument cannot have an alias: name the parameter so")
-    meta: dict[str, Any] = {}
-    description = getattr(item, "description", None)
-    if isinstance(description, str):
-        meta["description"] = description
-    parts = getattr(item, "metadata", None)  # of a Field
-    if isinstance(parts, list):
-        for part in parts:
-            meta |= _constraints_of(part)
-        return meta
-    found = {name: getattr(item, name, None) for name in _CONSTRAINTS}
-    known = {name: value for name, value in found.items() if value is not None}
-    if not known and not meta:
-        raise TypeError(f"{item!r} is a constraint that cannot be kept")
-    return meta | known
+    """Return the constraints of something in `Annotated`.
+
+    Raises:
+        PydanticNeeded: It has others than msgspec knows.
+    """
+    if type(item).__name__ in ("Doc", "DocInfo"):
+        return {}
+    said = {name: value for name, value in _attributes(item).items() if value is not None}
+    if type(item).__name__ == "FieldInfo":
+        found: dict[str, Any] = {}
+        for part in item.metadata:
+            found |= _constraints_of(part)
+        if item.discriminator is not None:
+            raise PydanticNeeded("a discriminator")
+        return found
+    known: dict[str, Any] = {name: said[name] for name in _CONSTRAINTS if name in said}
+    if said.keys() - known.keys() - _IDLE:
+        raise PydanticNeeded(repr(item))
+    if hasattr(known.get("pattern"), "pattern"):
+        known["pattern"] = known["pattern"].pattern
+    return known
+
+
+def _attributes(item: Any) -> dict[str, Any]:
+    slots = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
+    return {name: getattr(item, name, None) for name in (*slots, *getattr(item, "__dict__", ()))}
+
+
+def _descriptions_of(item: Any) -> dict[str, Any]:
+    found = {
+        "description": getattr(item, "documentation", None) or getattr(item, "description", None),
+        "examples": getattr(item, "examples", None),
+        "extra_json_schema": getattr(item, "json_schema_extra", None),
+    }
+    if callable(found["extra_json_schema"]):
+        raise PydanticNeeded("a function that changes the schema")
+    return {name: value for name, value in found.items() if value is not None}

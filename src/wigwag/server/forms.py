@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.schema import EnumOption, TitledSingleSelectEnumSchema
-from wigwag.server.annotations import is_model, translate
+from wigwag.server.annotations import is_model, translate_metadata
 from wigwag.server.form_fields import as_field_has_it, checked_field, fault_of
 from wigwag.server.plain_schema import decode_hook
 
@@ -107,7 +107,7 @@ def _form_of_class(wanted: type) -> Form:
 
 
 def _form_of_type(wanted: Any) -> Form:
-    kind = translate(wanted)
+    kind = translate_metadata(wanted)
     if _is_object(kind):
         return _form_of_object(kind)
     field, accepts_none = _field_of_type(_SINGLE, kind)
@@ -160,7 +160,7 @@ def _form_of_object(kind: Any) -> Form:
     properties: dict[str, dict[str, Any]] = schema.get("properties", {})
     for name, described in properties.items():
         hint = hints.get(names.get(name, name))
-        meant = hint if _is_of_pydantic(kind) else translate(hint)
+        meant = hint if _is_of_pydantic(kind) else translate_metadata(hint)
         if meant is not hint:  # `Field` where msgspec does not look for it
             translated[name] = typing.NotRequired[meant]
             described = {**described, **_describe(meant)[0]}
@@ -204,7 +204,7 @@ def _form_of_fields(wanted: Mapping[str, Any]) -> Form:
         elif isinstance(what, Sequence) and not isinstance(what, str):
             types[name], fields[name], is_optional = str, _field_of_choices(what), False
         else:
-            types[name] = translate(what)
+            types[name] = translate_metadata(what)
             fields[name], is_optional = _field_of_type(name, types[name])
         if is_optional:
             types[name] = typing.NotRequired[types[name]]

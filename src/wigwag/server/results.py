@@ -104,7 +104,7 @@ class ToolOutput:
     ) -> None:
         if schema is not None and structured is False:
             raise TypeError("an output schema describes structured content: leave one of them out")
-        annotation = translate(declared(annotation, _RESULTS))
+        annotation = declared(annotation, _RESULTS)
         self.schema = schema
         self._type = annotation
         # The fields of any other object may hold what they should not.
@@ -125,8 +125,11 @@ class ToolOutput:
         if is_demanded and (annotation in (Any, UNSET) or has_content(annotation, _RESULTS)):
             raise TypeError(fault)
         try:
-            schema = schema_of(annotation)
-            decode = msgspec.json.Decoder(annotation, dec_hook=decode_hook).decode
+            kind = translate(annotation)
+            if kind is Any:
+                raise TypeError  # content as well, it may be
+            schema = schema_of(kind)
+            decode = msgspec.json.Decoder(kind, dec_hook=decode_hook).decode
         except TypeError:
             if is_demanded:
                 raise TypeError(fault) from None

@@ -8,7 +8,6 @@ one meaning, and to say in a sentence what is wrong with the rest.
 from __future__ import annotations
 
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -22,9 +21,11 @@ from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.server.annotations import MISSING, split_default, translate
-from wigwag.server.dependencies import Depends, mark_of
+from wigwag.server.dependencies import Dependency, mark_of
 from wigwag.server.docstrings import describe
-from wigwag.server.plain_schema import decode_hook, schema_of
+from wigwag.server.flat_schema import values_at
+from wigwag.server.hooked import Hook, faults_of, in_words
+from wigwag.server.plain_schema import SchemaWriter, decode_hook, default_of, strict_decode_hook
 
 Kind = inspect.Parameter
 NOTHING: Final[Mapping[str, Any]] = types.MappingProxyType({})
@@ -41,6 +42,8 @@ class Parameters:
         function: The function.
         context_type: The type of the parameter, if there is one, that is not an argument.
         frame: Where the function was defined, for annotations that are text.
+        strict: Whether arguments must be exactly of their types. Otherwise JSON in a text is
+            read where no text can be meant, and `3.0` is an integer.
 
     Raises:
         TypeError: A parameter cannot be an argument; the text names it.
@@ -51,24 +54,31 @@ class Parameters:
         function: Callable[..., Any],
         context_type: type,
         frame: types.FrameType | None = None,
+        *,
+        strict: bool = False,
     ) -> None:
+        self._is_strict = strict
+        self._hook = strict_decode_hook if strict else decode_hook
+        self._names: Mapping[str, Any] = NOTHING if frame is None else frame.f_locals
         self.function = function
         self.description, descriptions = describe(function)
         self.hints = hints = type_hints(function, frame)
         self.return_type: Any = hints.get("return", UNSET)
         self.context: str | None = None
-        self.dependencies: dict[str, Depends] = {}
+        self.dependencies: dict[str, Dependency] = {}
         """The parameters that get what a function returns, and are no arguments."""
         self._positional: list[str] = []
         self._keyword: list[str] = []
         self.types: dict[str, Any] = {}
         self.defaults: dict[str, Any] = {}
+        self._factories: dict[str, Callable[[], Any]] = {}
         for parameter in inspect.signature(function).parameters.values():
             self._add(parameter, hints, context_type)
         self.descriptions = {name: descriptions.get(name, "") for name in self.types}
         self._struct = self._make_struct()
+        self._names = NOTHING  # of a frame, which must not live on
         self.decode: Callable[[Any], Any] = msgspec.json.Decoder(
-            self._struct, dec_hook=decode_hook
+            self._struct, dec_hook=self._hook
         ).decode
         """Reads arguments that are there and exactly right; `read` understands more."""
         self.is_plain = not self._keyword and len(self.types) == len(self._positional)
@@ -123,10 +133,10 @@ class Parameters:
             ArgumentsRefused: They are not what the function takes.
         """
         try:
-            return msgspec.convert(values, self._struct, strict=False, dec_hook=decode_hook)
+            return msgspec.convert(values, self._struct, strict=False, dec_hook=self._hook)
         except (msgspec.ValidationError, ValueError):
             encoded = {name: Raw(msgspec.json.encode(value)) for name, value in values.items()}
-            return self._build(encoded, strict=False)
+            return self._build(encoded, is_text=True)
 
     def _read_one_by_one(self, data: Raw | bytes) -> Any:
         try:
@@ -136,9 +146,9 @@ class Parameters:
             raise RequestFailed(INVALID_PARAMS, message) from None
         except UNDECODABLE as error:
             raise RequestFailed(PARSE_ERROR, f"Parse error: in `arguments`: {error}") from None
-        return self._build(members, strict=True)
+        return self._build(members)
 
-    def _build(self, members: Mapping[str, Raw], *, strict: bool) -> Any:
+    def _build(self, members: Mapping[str, Raw], *, is_text: bool = False) -> Any:
         problems = [self._unexpected(name) for name in members if name not in self.types]
         values: dict[str, Any] = {}
         for name, kind in self.types.items():
@@ -147,21 +157,31 @@ class Parameters:
                     problems.append(f"`{name}` is missing")
                 continue
             try:
-                values[name] = _decode_leniently(
-                    bytes(members[name]), kind, self.schema["properties"][name], strict=strict
-                )
+                values[name] = self._decode_one(bytes(members[name]), name, kind, is_text=is_text)
             except UNDECODABLE as error:
-                problems.append(f"`{name}`: {_lowered(error)}{self._choices(name, error)}")
+                for path, text in dict.fromkeys(faults_of(error)):
+                    allowed = self._choices(name, path) if "invalid enum value" in text else ""
+                    problems.append(f"`{name}`: {in_words(path, text)}{allowed}")
         if problems:
             raise ArgumentsRefused("; ".join(problems))
         return self._struct(**values)
 
-    def _choices(self, name: str, error: Exception) -> str:
+    def _decode_one(self, data: bytes, name: str, kind: Any, *, is_text: bool) -> Any:
+        """Decode one argument; where it does not fit, try the one other thing it can mean."""
+        try:
+            return msgspec.json.decode(data, type=kind, strict=not is_text, dec_hook=self._hook)
+        except msgspec.ValidationError:
+            if self._is_strict and not is_text:
+                raise
+            other = _other_reading(data, kind, self.schema["properties"][name], self._hook)
+            if other is UNSET:
+                raise
+            return other
+
+    def _choices(self, name: str, path: str) -> str:
         """Name the values that are allowed, where another one was given."""
-        allowed = self.schema["properties"][name].get("enum")
-        if allowed is None or "enum" not in str(error):
-            return ""
-        return "; it must be one of " + ", ".join(map(repr, allowed))
+        allowed = values_at(self.schema["properties"][name], path)
+        return "; it must be one of " + ", ".join(map(repr, allowed)) if allowed else ""
 
     def _unexpected(self, name: str) -> str:
         import difflib  # noqa: PLC0415 - only mistakes need it
@@ -199,12 +219,15 @@ class Parameters:
             raise TypeError(f"parameter `{name}` of {self._name}: {error}") from None
 
     def _add_argument(self, name: str, annotation: Any, default: Any) -> None:
+        factory = getattr(default, "default_factory", None)
         default, field = split_default(MISSING if default is Kind.empty else default)
         if field is not MISSING:
             annotation = typing.Annotated[annotation, field]
-        annotation = translate(annotation)
+        annotation = translate(annotation, self._names, strict=self._is_strict)
         if default is not MISSING:
             self.defaults[name] = default
+            if field is not MISSING and callable(factory):
+                self._factories[name] = factory
             if default is None and not _accepts_none(annotation):
                 annotation = annotation | None
         self.types[name] = annotation
@@ -220,14 +243,15 @@ class Parameters:
                 fields.append((name, kind))
             else:
                 # The very object, as Python would pass it; msgspec would copy or refuse it.
-                default = partial(_identity, self.defaults[name])
+                same = partial(_identity, self.defaults[name])
+                default = self._factories.get(name, same)
                 fields.append((name, kind, msgspec.field(default_factory=default)))
         try:
             struct = msgspec.defstruct(
                 "Arguments", fields, kw_only=True, forbid_unknown_fields=True, frozen=True
             )
             msgspec.json.Decoder(struct, dec_hook=decode_hook)
-        except TypeError as error:
+        except (TypeError, RecursionError) as error:
             raise TypeError(self._fault() or f"{self._name}: {error}") from None
         return struct
 
@@ -236,8 +260,8 @@ class Parameters:
         for name, kind in self.types.items():
             try:
                 msgspec.json.Decoder(kind, dec_hook=decode_hook)
-            except TypeError as error:
-                return f"parameter `{name}` of {self._name}: {_in_short(error, kind)}"
+            except (TypeError, RecursionError) as error:
+                return f"parameter `{name}` of {self._name}: {_in_short(error)}"
         return None
 
     def _make_schema(self) -> dict[str, Any]:
@@ -245,27 +269,23 @@ class Parameters:
             return {"type": "object", "additionalProperties": False}
         schema: dict[str, Any] = {"type": "object", "properties": {}}
         properties = schema["properties"]
-        definitions: dict[str, Any] = {}
+        writer = SchemaWriter()
         for name, kind in self.types.items():
             try:
-                described = schema_of(kind)
+                described = writer.write(kind)
             except TypeError as error:
-                reason = _in_short(error, kind)
-                raise TypeError(f"parameter `{name}` of {self._name}: {reason}") from None
-            _restore_order(described, kind)
-            _add_format(described, kind)
-            definitions |= described.pop("$defs", {})
+                raise TypeError(f"parameter `{name}` of {self._name}: {error}") from None
             if self.descriptions[name]:
                 described.setdefault("description", self.descriptions[name])
             if name in self.defaults:
-                _add_default(described, self.defaults[name])
+                described = default_of(self.defaults[name]) | described
             properties[name] = described
         required = [name for name in self.types if name not in self.defaults]
         if required:
             schema["required"] = required
         schema["additionalProperties"] = False
-        if definitions:
-            schema["$defs"] = definitions
+        if writer.definitions:
+            schema["$defs"] = writer.definitions
         return schema
 
 
@@ -298,12 +318,11 @@ def _accepts_none(annotation: Any) -> bool:
     return annotation in (Any, None, type(None)) or type(None) in typing.get_args(annotation)
 
 
-def _in_short(error: TypeError, kind: Any) -> str:
-    """Say what is wrong with a type; msgspec's own text speaks of hooks that are not there."""
-    if "hook" not in str(error):
-        return str(error).split("\n", 1)[0]
-    name = getattr(kind, "__name__", repr(kind))
-    return f"{name} has no form in JSON; take a dataclass, a model or plain types"
+def _in_short(error: BaseException) -> str:
+    """Say what is wrong with a type, in a line."""
+    if isinstance(error, RecursionError):
+        return "it contains itself under another name; take a dataclass or a model that does"
+    return str(error).split("\n", 1)[0]
 
 
 def _identity(value: Any) -> Any:
@@ -332,18 +351,7 @@ def _takes_text(schema: dict[str, Any]) -> bool:
     return kind == "string" or (isinstance(kind, list) and "string" in kind)
 
 
-def _decode_leniently(data: bytes, kind: Any, schema: dict[str, Any], *, strict: bool) -> Any:
-    """Decode one argument; where it does not fit, try the one other thing it can mean."""
-    try:
-        return msgspec.json.decode(data, type=kind, strict=strict, dec_hook=decode_hook)
-    except msgspec.ValidationError:
-        other = _other_reading(data, kind, schema)
-        if other is UNSET:
-            raise
-        return other
-
-
-def _other_reading(data: bytes, kind: Any, schema: dict[str, Any]) -> Any:
+def _other_reading(data: bytes, kind: Any, schema: dict[str, Any], hook: Hook) -> Any:
     """Read a value that does not fit its type in the one other way it can be meant, if any."""
     try:
         value = msgspec.json.decode(data)
@@ -352,7 +360,7 @@ def _other_reading(data: bytes, kind: Any, schema: dict[str, Any]) -> Any:
             if _takes_text(schema):
                 return UNSET
             value = msgspec.json.decode(value)
-        return msgspec.convert(_with_integers(value), kind, dec_hook=decode_hook)
+        return msgspec.convert(_with_integers(value), kind, dec_hook=hook, str_keys=True)
     except UNDECODABLE:
         return UNSET
 
@@ -366,33 +374,3 @@ def _with_integers(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _with_integers(item) for key, item in value.items()}
     return value
-
-
-def _lowered(error: BaseException) -> str:
-    text = str(error).replace(" - at `$", " at `").replace("`$`", "the value")
-    return text[:1].lower() + text[1:]
-
-
-def _restore_order(schema: dict[str, Any], kind: Any) -> None:
-    """List the values of a `Literal` as they were written; msgspec sorts them."""
-    values = list(typing.get_args(kind)) if typing.get_origin(kind) is typing.Literal else []
-    if "enum" in schema and sorted(values, key=repr) == sorted(schema["enum"], key=repr):
-        schema["enum"] = values
-
-
-def _add_format(schema: dict[str, Any], kind: Any) -> None:
-    """Say what a moment looks like; msgspec does so only where the time zone is settled."""
-    datetime = sys.modules.get("datetime")  # nobody has one who has not loaded it
-    if datetime is None or datetime.datetime not in (kind, *typing.get_args(kind)):
-        return
-    for part in (schema, *schema.get("anyOf", ())):
-        if part.get("type") == "string":
-            part.setdefault("format", "date-time")
-
-
-def _add_default(schema: dict[str, Any], default: Any) -> None:
-    try:
-        value = msgspec.to_builtins(default)
-    except (TypeError, NotImplementedError):
-        return  # has no form in JSON; the parameter is optional all the same
-    schema.setdefault("default", value)

@@ -49,14 +49,15 @@ def test_what_msgspec_understands_itself_is_left_alone() -> None:
     assert translate(int) is int
 
 
-def test_a_constraint_without_a_counterpart_is_refused_and_not_dropped() -> None:
+def test_a_constraint_without_a_counterpart_is_kept_by_pydantic_and_not_dropped() -> None:
     from annotated_types import Predicate  # noqa: PLC0415 - here alone
 
     def even(number: Annotated[int, Predicate(lambda n: n % 2 == 0)]) -> int:
         return number
 
-    with pytest.raises(TypeError, match=r"parameter `number` of .*Predicate"):
-        Parameters(even, Context)
+    assert read(even, b'{"number": 2}') == 2
+    with pytest.raises(ArgumentsRefused, match=r"`number`: predicate .*failed"):
+        read(even, b'{"number": 3}')
 
 
 def test_a_field_in_the_place_of_a_default_is_both() -> None:
@@ -92,9 +93,7 @@ def test_a_model_is_read_and_its_faults_are_one_line() -> None:
     assert read(take, b'{"item": {"price": 2, "parts": [{"price": 1}]}}').parts[0].price == 1
     with pytest.raises(ArgumentsRefused) as caught:
         read(take, b'{"item": {"price": -1}}')
-    assert "price: Input should be greater than or equal to 0" in str(caught.value)
-    assert "http" not in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(caught.value) == ("`item`: input should be greater than or equal to 0 at `.price`")
 
 
 def test_a_model_describes_itself_without_titles_and_with_its_recursion() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from wigwag.server.docstrings import describe
+from wigwag.server.docstrings import describe, read_docstring
 
 
 def documented(text: str | None) -> Callable[..., Any]:
@@ -52,7 +52,7 @@ def test_text_behind_a_section_belongs_to_the_description_again() -> None:
 
 
 def test_sections_on_the_python_function_are_left_out() -> None:
-    for section in ("Returns", "Return", "Raises", "Yields", "Example", "Examples", "Attributes"):
+    for section in ("Returns", "Return", "Raises", "Yields", "Example", "Examples", "See Also"):
         assert describe(documented(f"Find.\n\n{section}:\n    x: y\n")) == ("Find.", {})
 
 
@@ -132,3 +132,81 @@ def test_a_docstring_that_begins_with_its_arguments_has_them() -> None:
         """  # noqa: D205
 
     assert describe(take) == ("", {"a": "One."})
+
+
+def test_attributes_are_described_and_are_no_part_of_the_description() -> None:
+    text = "A place.\n\nAttributes:\n    x: To the right.\n"
+    assert read_docstring(text) == ("A place.", {"x": "To the right."})
+
+
+def test_what_numpy_writes_is_read() -> None:
+    text = """Find articles.
+
+    Looks at titles.
+
+    Parameters
+    ----------
+    query : str
+        What to look for,
+        in words.
+    first, last : int, optional
+        Which of them.
+    *rest
+        More.
+    bare
+    Returns
+    -------
+    list of str
+        The articles.
+
+    Notes
+    -----
+    It is slow.
+    """
+    assert describe(documented(text)) == (
+        "Find articles.\n\nLooks at titles.\n\nNotes\n-----\nIt is slow.",
+        {
+            "query": "What to look for, in words.",
+            "first": "Which of them.",
+            "last": "Which of them.",
+            "rest": "More.",
+        },
+    )
+
+
+def test_what_sphinx_writes_is_read() -> None:
+    text = """Find articles.
+
+    :param query: What to look for,
+        in words.
+    :param int limit: How many: at most.
+    :type limit: int
+    :keyword order:
+        By what.
+    :returns: The articles,
+        in order.
+    :raises ValueError: Never.
+    :rtype: list
+
+    It is slow.
+    """
+    assert describe(documented(text)) == (
+        "Find articles.\n\nIt is slow.",
+        {
+            "query": "What to look for, in words.",
+            "limit": "How many: at most.",
+            "order": "By what.",
+        },
+    )
+
+
+def test_roles_and_fields_that_sphinx_does_not_know_are_text() -> None:
+    text = "Find.\n\n:class:`Article` is found.\n:note: Slowly.\n\n:param: nothing\n"
+    assert describe(documented(text)) == ("Find.\n\n:class:`Article` is found.\n:note: Slowly.", {})
+
+
+def test_a_rule_of_dashes_under_text_is_text() -> None:
+    assert describe(documented("Find.\n\nHow\n---\nSlowly.\n")) == (
+        "Find.\n\nHow\n---\nSlowly.",
+        {},
+    )

@@ -132,7 +132,8 @@ def test_an_array_of_something_says_of_what() -> None:
     assert schema_of(list[list[int]])["items"]["items"] == {"type": "integer"}
     pair = schema_of(tuple[int, str])
     assert pair["prefixItems"] == [{"type": "integer"}, {"type": "string"}]
-    assert pair["items"] is False
+    assert pair["items"] == {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    assert pair["minItems"] == pair["maxItems"] == 2
 
 
 def test_a_named_tuple_is_an_array_of_its_fields() -> None:
