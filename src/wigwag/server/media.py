@@ -27,7 +27,7 @@ from wigwag.schema import (
 )
 
 # As hosts and model APIs call them. What a system has in its own tables differs.
-_MIME_TYPES: Final = {
+MIME_TYPES: Final = {
     "aac": "audio/aac",
     "avif": "image/avif",
     "bmp": "image/bmp",
@@ -118,7 +118,7 @@ class Media(ABC):
         if format is not None:
             return self._of_format(format.lower().removeprefix("."))
         suffix = "" if self.path is None else self.path.suffix.lower().removeprefix(".")
-        found = _MIME_TYPES.get(suffix) or _sniff(self.data)
+        found = MIME_TYPES.get(suffix) or _sniff(self.data)
         if found is None and suffix:
             import mimetypes  # noqa: PLC0415 - it reads files of the system
 
@@ -130,7 +130,7 @@ class Media(ABC):
     def _of_format(self, format: str) -> str:
         if "/" in format:
             return format
-        known = _MIME_TYPES.get(format, "")
+        known = MIME_TYPES.get(format, "")
         return known if known.startswith(self._kind) and known else f"{self._kind}{format}"
 
     def _of_unknown(self, found: str | None) -> str:
@@ -236,7 +236,7 @@ class File(Media):
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         if path is None and name is not None and format is None and mime_type is None:
-            mime_type = _MIME_TYPES.get(Path(name).suffix.lower().removeprefix("."))
+            mime_type = MIME_TYPES.get(Path(name).suffix.lower().removeprefix("."))
         super().__init__(
             path,
             data.encode() if isinstance(data, str) else data,
@@ -259,7 +259,7 @@ class File(Media):
     to_resource_content = to_content
 
     def _contents(self) -> ResourceContents:
-        text = _text_of(self.data) if _is_textual(self.mime_type) else None
+        text = text_of(self.data) if is_textual(self.mime_type) else None
         if text is not None:
             return TextResourceContents(uri=self.uri, text=text, mime_type=self.mime_type)
         return BlobResourceContents(uri=self.uri, blob=self._encoded(), mime_type=self.mime_type)
@@ -267,10 +267,10 @@ class File(Media):
     def _of_format(self, format: str) -> str:
         if "/" in format:
             return format
-        return _MIME_TYPES.get(format) or f"application/{format}"
+        return MIME_TYPES.get(format) or f"application/{format}"
 
     def _of_unknown(self, found: str | None) -> str:
-        is_text = _text_of(self.data) is not None
+        is_text = text_of(self.data) is not None
         return found or ("text/plain" if is_text else "application/octet-stream")
 
 
@@ -281,12 +281,14 @@ def _sniff(data: bytes) -> str | None:
     return None
 
 
-def _is_textual(mime_type: str) -> bool:
+def is_textual(mime_type: str) -> bool:
+    """Tell whether what has this type is text."""
     kind, _, subtype = mime_type.partition(";")[0].strip().partition("/")
     return kind == "text" or subtype.rpartition("+")[2] in _TEXTUAL
 
 
-def _text_of(data: bytes) -> str | None:
+def text_of(data: bytes) -> str | None:
+    """Return bytes as text, if they are UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:
