@@ -84,6 +84,8 @@ def _succeed(future: asyncio.Future[Any], result: Any) -> None:
 def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
     if future.done():
         return
-    if isinstance(error, StopIteration):  # a future cannot carry it
-        error = RuntimeError("the function raised StopIteration")
+    if isinstance(error, StopIteration | GeneratorExit):  # to a coroutine they mean something else
+        raised = error
+        error = RuntimeError(f"the function raised {type(raised).__name__}")
+        error.__cause__ = raised
     future.set_exception(error)

@@ -146,6 +146,19 @@ async def test_the_end_of_an_iterator_is_an_error_like_any_other() -> None:
             await WorkerThreads().run(run_out)
 
 
+async def test_a_function_that_would_close_the_coroutine_that_waits_fails() -> None:
+    def close() -> None:
+        raise GeneratorExit
+
+    async def wait() -> None:
+        await WorkerThreads().run(close)
+
+    async with asyncio.timeout(5):
+        with pytest.raises(RuntimeError, match="the function raised GeneratorExit") as caught:
+            await wait()
+    assert isinstance(caught.value.__cause__, GeneratorExit)
+
+
 async def test_a_thread_that_waits_keeps_nothing_alive() -> None:
     class Thing:
         pass
