@@ -17,6 +17,10 @@ from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.gates import client_declares
 from wigwag.runtime.dispatch import Dispatch
 from wigwag.schema import (
+    METHODS,
+    PROMPTS_GET,
+    RESOURCES_READ,
+    TOOLS_CALL,
     ClientCapabilities,
     ElicitationCapability,
     InputRequiredResult,
@@ -39,6 +43,8 @@ T = TypeVar("T")
 _FORM: Final = ClientCapabilities(elicitation=ElicitationCapability())
 _PAGE: Final = ClientCapabilities(elicitation=ElicitationCapability(url={}))
 _MODEL: Final = ClientCapabilities(sampling=SamplingCapability())
+_MAY_ASK: Final = (TOOLS_CALL, PROMPTS_GET, RESOURCES_READ)
+"""The methods of MCP that a modern client can be asked for. Spec: basic/utilities/mrtr"""
 _ROOTS: Final = ClientCapabilities(roots=RootsCapability())
 
 
@@ -380,8 +386,9 @@ class Inquiry:
             RequestFailed: The request brings a state that is not one for it.
         """
         params = self._request.params
-        if self._request.is_modern and not (
-            params.request_state is UNSET and params.input_responses is UNSET
+        if self._request.is_modern and (
+            getattr(params, "request_state", UNSET) is not UNSET
+            or getattr(params, "input_responses", UNSET) is not UNSET
         ):
             self._asker()
         self._is_serving = True
@@ -397,6 +404,25 @@ class Inquiry:
             self._is_over = self._has_ended = True
             if self._asking is not None:
                 self._asking.close()
+
+    async def settle(self, work: Awaitable[T]) -> T | InputRequiredResult:
+        """Wait for what goes on around the handler, which may ask as well.
+
+        Returns:
+            What came of it; or what has to be asked first.
+        """
+        try:
+            value = await work
+        except (Exception, Unwinding, BaseExceptionGroup):
+            asked = self._unwound()
+            if asked is None:
+                raise
+            return asked
+        finally:
+            self._is_over = True
+            if self._asking is not None:
+                self._asking.close()
+        return value if isinstance(value, InputRequiredResult) else self._unwound() or value
 
     async def _run(
         self, run: Callable[[], Awaitable[T | InputRequired]]
@@ -450,6 +476,9 @@ class Inquiry:
             raise QuestionFailed("the call has been answered: nothing can be asked any more")
         if self._asking is None:
             # Few calls ask, and only they pay for it.
+            method = self._request.method
+            if self._request.is_modern and method in METHODS and method not in _MAY_ASK:
+                raise QuestionFailed(f"the client cannot be asked while it waits for {method}")
             if self._request.is_modern:
                 from wigwag.server.replay import Replay  # noqa: PLC0415
 

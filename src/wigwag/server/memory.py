@@ -9,13 +9,13 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INTERNAL_ERROR, INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
-from wigwag.schema import RESOURCES_READ
+from wigwag.schema import METHODS, RESOURCES_READ
 from wigwag.server.questions import Answer
 from wigwag.server.sealing import Seal, SealBroken
 
@@ -120,13 +120,46 @@ class Keeper:
         return memory
 
 
+class _Inputs(Struct):
+    request_state: str | UnsetType = field(name="requestState", default=UNSET)
+    input_responses: dict[str, Raw] | UnsetType = field(name="inputResponses", default=UNSET)
+
+
+class _Request(Struct):
+    params: _Inputs = field(default_factory=_Inputs)
+
+
+class _AnyRequest(Struct):
+    params: dict[str, Any] = {}
+
+
+def inputs_of(request: RequestReceived) -> Any:
+    """Return the params of a request that have its `request_state` and `input_responses`.
+
+    Raises:
+        RequestFailed: They are not what they should be.
+    """
+    if request.method in METHODS:
+        return request.params
+    try:  # one of the server's own, whose params nobody has read
+        return msgspec.json.decode(request.source, type=_Request).params
+    except UNDECODABLE as error:
+        raise RequestFailed(INVALID_PARAMS, f"Invalid params: {error}") from None
+
+
 def _purpose(server: str, request: RequestReceived, principal: Principal | None) -> bytes:
     """Return what a state is bound to: nobody can use it for anything else."""
     params: Any = request.params
-    target = params.uri if request.method == RESOURCES_READ else params.name
-    arguments = getattr(params, "arguments", UNSET)
-    if isinstance(arguments, Raw):
-        arguments = msgspec.json.decode(arguments)
+    if request.method in METHODS:
+        target = params.uri if request.method == RESOURCES_READ else params.name
+        arguments = getattr(params, "arguments", UNSET)
+        if isinstance(arguments, Raw):
+            arguments = msgspec.json.decode(arguments)
+    else:
+        target = ""
+        arguments = msgspec.json.decode(request.source, type=_AnyRequest).params
+        for name in ("_meta", "requestState", "inputResponses"):
+            arguments.pop(name, None)
     canonical = msgspec.json.encode({} if arguments in (UNSET, None) else arguments, order="sorted")
     digest = hashlib.sha256(canonical).hexdigest()
     who = None if principal is None else [principal.issuer, principal.subject]

@@ -103,7 +103,8 @@ class Pipeline:
         context: Context[Any] = Context(self._owner, connection, request)
         if self._identify is not None:
             context.principal = await _recognise(self._identify, context)
-        return await without_leaving(self.run(handler, request, connection, context))
+        work = self.run(handler, request, connection, context)
+        return await without_leaving(context.settle(work))
 
     async def run(
         self,

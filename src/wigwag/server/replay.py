@@ -29,7 +29,7 @@ from wigwag.schema import (
 )
 from wigwag.server.asking import Asking, without_undeclared_context
 from wigwag.server.input_required import InputRequired, Unwinding
-from wigwag.server.memory import Keeper, Memory
+from wigwag.server.memory import Keeper, Memory, inputs_of
 from wigwag.server.plain_schema import encode_hook
 from wigwag.server.questions import (
     Answer,
@@ -74,7 +74,7 @@ class Replay(Asking):
         super().__init__(request, connection, loop)
         self._keeper = keeper
         self._principal = principal
-        params = request.params
+        params = inputs_of(request)
         responses = {} if params.input_responses is UNSET else params.input_responses
         self._unasked: dict[str, Raw] = {}
         if params.request_state is UNSET:
