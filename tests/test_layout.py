@@ -27,6 +27,7 @@ ELSEWHERE = {
     "server/context.py": "interaction: a client and a server through the public API",
     "server/http_process.py": "e2e: real processes and signals",
     "server/inquiry.py": "interaction: a client and a server through the public API",
+    "server/log_bridge.py": "interaction: what a client gets of what is logged",
     "server/process.py": "e2e: real processes and signals",
     "transports/http_client_connection.py": "interaction: the tests of the two kinds of connection",
     "transports/http_client_httpx2.py": "interaction: test_http_client_requests, with each library",
@@ -34,6 +35,7 @@ ELSEWHERE = {
     "transports/http_client_sse.py": "interaction: test_http_client_sse",
     "transports/http_client_stream.py": "interaction: test_http_client_streams",
     "server/replay.py": "interaction: the rounds of a call, as a client sees them",
+    "server/session_names.py": "interaction: a client and a server through the public API",
     "transports/memory.py": "contract: the kit that every transport passes",
     "transports/stream.py": "contract: the kit that every transport passes",
 }

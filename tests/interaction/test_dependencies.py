@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import pytest
 
+from tests.interaction.answering import ABLE
 from tests.interaction.connecting import (
     PATIENCE,
     WAYS,
@@ -17,7 +18,6 @@ from tests.interaction.connecting import (
     text_of,
 )
 from tests.interaction.peers import PeerClient
-from tests.interaction.test_asking import ABLE
 from tests.interaction.workshop import workshop
 from wigwag import Client, Context, Depends, Server, ToolError
 from wigwag.schema import (
@@ -77,7 +77,7 @@ async def test_no_client_sees_a_dependency(client: Client) -> None:
 
 async def test_templates_and_prompts_have_dependencies_too(client: Client) -> None:
     [contents] = (await client.read_resource("workshop://tools/saw")).contents
-    assert contents.text == "saw (1): vice on bench"  # type: ignore[union-attr]
+    assert contents.text == "saw (1): vice on bench"
     assert await text_of(client, "read") == "bench up, vice up, counted, vice down, bench down"
     [message] = (await client.get_prompt("instruct", {"words": ""})).messages
     assert message.content == TextContent(text=" with the saw: True")
@@ -218,16 +218,21 @@ async def test_what_takes_no_arguments_is_made_once_for_a_request_and_what_it_re
         made.append(thing)
         return len(thing)
 
-    Till, Price = Annotated[str, Depends(till)], Annotated[int, Depends(price)]  # noqa: N806
-
     @server.resource("shop://{thing}")
-    def shelf(thing: str, price: Price, till: Till) -> str:
+    def shelf(
+        thing: str, price: Annotated[int, Depends(price)], till: Annotated[str, Depends(till)]
+    ) -> str:
         return f"{thing} {price} {till}"
 
     @server.tool
-    async def tour(ctx: Context, thing: str, price: Price, till: Till) -> str:
+    async def tour(
+        ctx: Context,
+        thing: str,
+        price: Annotated[int, Depends(price)],
+        till: Annotated[str, Depends(till)],
+    ) -> str:
         read = [await ctx.read_resource(f"shop://{name}") for name in ("saw", "nail")]
-        return f"{price} " + " ".join(each.contents[0].text for each in read)  # type: ignore[union-attr]
+        return f"{price} " + " ".join(str(each.contents[0].text) for each in read)
 
     async with Client(server, mode=revision) as client:
         assert await text_of(client, "tour", thing="hammer") == "6 saw 3 till nail 4 till"
