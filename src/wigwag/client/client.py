@@ -190,6 +190,7 @@ class Client:
             of a Python file; a URL that begins with `http://` or `https://`, which is used as it
             is; `tcp://host:port` or `unix:path`; or a function that opens a `Connection`.
         mode: `auto` finds out what the server speaks; `legacy`, `modern` or a revision insists.
+        revision: The one revision to speak, for example `2025-06-18`; in place of `mode`.
         info: What the client calls itself.
         env: Variables for a server process, laid over a safe part of this process's environment.
         cwd: The folder a server process starts in.
@@ -226,6 +227,7 @@ class Client:
         target: Any,
         *,
         mode: str = "auto",
+        revision: str | None = None,
         info: Implementation | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
@@ -244,6 +246,7 @@ class Client:
         http_client: Any = None,
         era_cache: EraCache | None = None,
     ) -> None:
+        mode = _mode_of(mode, revision)
         self._opener = opener_for(
             target,
             env=env,
@@ -818,8 +821,15 @@ class Client:
             await self._ask(LOGGING_SET_LEVEL, SetLevelRequestParams(level=level))
         self._log_level = level
 
-    async def notify(self, method: str, params: Struct | None = None) -> None:
-        """Send the server a notification."""
+    async def notify(
+        self, method: str, params: Mapping[str, Any] | Struct | None = None
+    ) -> None:
+        """Send the server a notification, also one that only an extension knows.
+
+        Args:
+            method: The method.
+            params: What it carries, as plain JSON values or as a type of `wigwag.schema`.
+        """
         live = await self._connection()
         live.notify(method, params)
         await live.drain()
@@ -1039,6 +1049,18 @@ def _check_honored(changes: Changes) -> None:
 def _wire_name(member: str) -> str:
     head, *rest = member.split("_")
     return head + "".join(map(str.capitalize, rest))
+
+
+def _mode_of(mode: str, revision: str | None) -> str:
+    """Return the mode that a client is in, given one or a revision to insist on."""
+    if revision is None:
+        return mode
+    if mode not in ("auto", revision):
+        raise ValueError(f"`mode` is {mode!r} and `revision` is {revision!r}: give one of them")
+    if revision not in REVISIONS:
+        known = ", ".join(REVISIONS)
+        raise ValueError(f"there is no revision {revision!r}: choose one of {known}")
+    return revision
 
 
 def _revisions_of(mode: str) -> tuple[str, ...]:

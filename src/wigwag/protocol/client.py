@@ -17,7 +17,7 @@ in every possible way. Over HTTP the status says more: `receive_failure` has the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from math import inf
 from typing import Any, Final, Literal
@@ -506,7 +506,9 @@ class ClientProtocol(PeerProtocol):
                 f"the server does not offer {method}: it did not declare `{what}`"
             )
 
-    def send_notification(self, method: str, params: Struct | None = None) -> None:
+    def send_notification(
+        self, method: str, params: Mapping[str, Any] | Struct | None = None
+    ) -> None:
         """Tell the server something.
 
         Raises:

@@ -17,6 +17,7 @@ from wigwag.schema import (
     PROTOCOL_VERSION_KEY,
     ClientCapabilities,
     Implementation,
+    InputResponseRequestParams,
     RequestMetaObject,
 )
 
@@ -37,12 +38,6 @@ class ParamsRefused(Exception):
         super().__init__(reason)
         self.code = code
         self.reason = reason
-
-
-class _AnyParams(msgspec.Struct, frozen=True):
-    """The params of a method that nobody knows."""
-
-    meta: RequestMetaObject | UnsetType = msgspec.field(name="_meta", default=UNSET)
 
 
 def decode_params(method: str, params: Raw | UnsetType) -> Any:
@@ -77,7 +72,7 @@ def _decoder_of(method: str) -> Callable[[Any], Any]:
     """Return what decodes the params of a method; made when the method is first met."""
     row = METHODS.get(method)
     if row is None:  # names that a peer makes up must not fill the memory
-        return msgspec.json.Decoder(_AnyParams).decode
+        return msgspec.json.Decoder(InputResponseRequestParams).decode
     if isinstance(row.params, type):
         decode: Callable[[Any], Any] = msgspec.json.Decoder(row.params).decode
     else:
@@ -91,7 +86,7 @@ def _decode_slowly(method: str, params: Raw | UnsetType) -> Any:
     try:
         if method in METHODS:
             return schema.decode_params(method, params)
-        return msgspec.json.decode(b"{}" if params is UNSET else params, type=_AnyParams)
+        return msgspec.json.decode(b"{}" if params is UNSET else params, type=InputResponseRequestParams)
     except msgspec.ValidationError as error:
         raise ParamsRefused(INVALID_PARAMS, f"Invalid params: {_in_words(error)}") from None
 

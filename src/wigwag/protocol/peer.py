@@ -327,7 +327,7 @@ class PeerProtocol(ABC):
         self._to_send.append(encode_error(message.id, code, reason, data))
         return ()
 
-    def _notify(self, method: str, params: Struct | None, revision: str) -> None:
+    def _notify(self, method: str, params: Any, revision: str) -> None:
         body = None if params is None else encode_value(project(params, revision))
         self._to_send.append(encode_notification(method, body))
 

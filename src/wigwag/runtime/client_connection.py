@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import copy
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import inf
 from typing import Any, Final
 
@@ -211,7 +211,7 @@ class ClientConnection:
             if not self._waiting:
                 self._is_idle.set()
 
-    def notify(self, method: str, params: Struct | None = None) -> None:
+    def notify(self, method: str, params: Mapping[str, Any] | Struct | None = None) -> None:
         """Send a notification.
 
         Raises:

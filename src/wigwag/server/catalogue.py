@@ -62,6 +62,10 @@ class Shelf(Generic[F]):
         """The features of the server itself, those that are switched off included."""
         return iter(list(self._own.items()))
 
+    def __bool__(self) -> bool:
+        """Whether there is anything, if only switched off."""
+        return bool(self._own or self.active)
+
     @property
     def is_filtered(self) -> bool:
         """Whether not everybody sees the same."""

@@ -110,9 +110,14 @@ class Context(Inquiry, Generic[L]):
     def params(self) -> Any:
         """The params of the request, as the type that `wigwag.schema` has for those of its method.
 
-        Arguments of a tool are there as they came: `msgspec.Raw`, which is JSON.
+        Arguments of a tool are there as they came: `msgspec.Raw`, which is JSON. A middleware may
+        set others, of the same type, before it calls what comes next.
         """
         return self._request.params
+
+    @params.setter
+    def params(self, params: Any) -> None:
+        self._request.params = params
 
     @property
     def request_id(self) -> str | int:

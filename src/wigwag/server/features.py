@@ -18,11 +18,12 @@ from wigwag.errors import LocalProtocolError, RequestFailed, ResourceNotFound
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import CacheHint, Members, encode_members
-from wigwag.runtime.dispatch import Dispatch
+from wigwag.runtime.dispatch import Dispatch, Outcome
 from wigwag.runtime.failures import deliberate_failure, log_failure, must_pass, text_of
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.schema import (
     CallToolResult,
+    CompleteRequestParams,
     GetPromptResult,
     InputRequiredResult,
     Prompt,
@@ -34,7 +35,7 @@ from wigwag.schema import (
 )
 from wigwag.server.contents import to_contents
 from wigwag.server.context import Context, Services
-from wigwag.server.input_required import InputRequired
+from wigwag.server.input_required import InputRequired, asked_by
 from wigwag.server.prompt_messages import to_prompt
 from wigwag.server.resource_uris import ResourceSecurity, ResourceUris
 from wigwag.server.results import (
@@ -64,6 +65,12 @@ class Owner(Services, Protocol):
     @property
     def pipeline(self) -> Pipeline | None:
         """What is around its handlers, if anything is."""
+        ...
+
+    async def complete(
+        self, params: CompleteRequestParams, context: Context[Any] | None
+    ) -> Outcome:
+        """Complete an argument of a feature of the server."""
         ...
 
 
@@ -206,6 +213,10 @@ class Feature(Generic[D]):
 
     def __init__(self, definition: D, owner: Owner, availability: Availability = FREE) -> None:
         self.definition: D = definition
+        self.suggestions: dict[str, list[str]] = {}
+        """What its arguments can be, of those that can be few things."""
+        self.own_name: str = definition.name
+        """Its name at its server, whatever it is called elsewhere."""
         self.owner = owner
         self.tags = availability.tags
         self.enabled = availability.enabled
@@ -214,7 +225,7 @@ class Feature(Generic[D]):
     def renamed(self, name: str) -> Self:
         """Return the same feature by another name."""
         other = copy(self)
-        other.definition = msgspec.structs.replace(self.definition, name=name)  # type: ignore[type-var]
+        other.definition = msgspec.structs.replace(self.definition, name=name)
         return other
 
 
@@ -327,7 +338,6 @@ class ResourceFeature(Feature[Resource | ResourceTemplate]):
         self._mime_type = mime_type
         parameters = function.parameters
         self.template: ResourceUris | None = None
-        self.suggestions: dict[str, list[str]] = {}
         if isinstance(definition, ResourceTemplate):
             self.template = ResourceUris(
                 definition.uri_template,
@@ -362,8 +372,9 @@ class ResourceFeature(Feature[Resource | ResourceTemplate]):
             value = await function.run(arguments, context)
         except ResourceNotFound as error:
             raise error.at(uri) from None
-        if isinstance(value, InputRequired):
-            return value
+        asked = asked_by(value)
+        if asked is not None:
+            return asked
         result = to_contents(value, uri, self._mime_type)
         if self._cache is None or result.ttl_ms is not UNSET:
             return result
@@ -410,8 +421,9 @@ class PromptFeature(Feature[Prompt]):
             raise RequestFailed(INVALID_PARAMS, message) from None
         context = make_context() if function.wants_context else None
         value = await function.run(arguments, context)
-        if isinstance(value, InputRequired):
-            return value
+        asked = asked_by(value)
+        if asked is not None:
+            return asked
         description = self.definition.description
         return to_prompt(value, "" if description is UNSET else description)
 

@@ -6,10 +6,11 @@ inside of middleware.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET
 
 from wigwag.errors import RequestFailed
@@ -215,13 +216,26 @@ class Handlers:
         self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
     ) -> Outcome:
         """Answer `completion/complete`."""
-        params = request.params
-        if not self._completers.has(params):
-            self._check_reference(params, context)
-        return await without_leaving(self._completers.complete(params))
+        return await self.complete_for(request.params, context)
 
-    def _check_reference(self, params: CompleteRequestParams, context: AnyContext) -> None:
-        """See to it that what is to be completed exists. Spec: server/utilities/completion."""
+    async def complete_for(self, params: CompleteRequestParams, context: AnyContext) -> Outcome:
+        """Complete an argument of a feature of this server, or of one that is mounted."""
+        suggestions: list[str] = []
+        if not self._completers.has(params):
+            feature = self._check_reference(params, context)
+            if feature is not None and feature.owner is not self._server:
+                return await feature.owner.complete(_as_at_home(params, feature), context)
+            if feature is not None:
+                suggestions = feature.suggestions.get(params.argument.name, [])
+        return await without_leaving(self._completers.complete(params, suggestions))
+
+    def _check_reference(
+        self, params: CompleteRequestParams, context: AnyContext
+    ) -> Feature[Any] | None:
+        """See to it that what is to be completed exists, and return its feature.
+
+        Spec: server/utilities/completion
+        """
         ref, argument = params.ref, params.argument.name
         if isinstance(ref, PromptReference):
             prompts = self._prompts.seen_by(_who(context))
@@ -230,17 +244,21 @@ class Handlers:
                 raise unknown("prompt", ref.name, prompts)
             listed = prompt.definition.arguments
             arguments = [] if listed is UNSET else [each.name for each in listed]
-            if argument not in arguments and not self._completers.are_general:
+            if prompt.owner is self._server and self._lacks(argument, arguments):
                 raise unknown(f"argument of prompt {ref.name}", argument, arguments)
-            return
+            return prompt
         templates = self._templates.seen_by(_who(context))
         feature = templates.get(ref.uri)
         if feature is None or feature.template is None:
             if ref.uri in self._resources.active:
-                return
+                return None
             raise unknown("resource template", ref.uri, templates)
-        if argument not in feature.template.names and not self._completers.are_general:
+        if feature.owner is self._server and self._lacks(argument, feature.template.names):
             raise unknown(f"variable of {ref.uri}", argument, feature.template.names)
+        return feature
+
+    def _lacks(self, argument: str, known: Sequence[str]) -> bool:
+        return argument not in known and not self._completers.are_general
 
     # --- features of mounted servers
 
@@ -268,6 +286,14 @@ def _by_the_protocol(
     request: RequestReceived, connection: Dispatch, context: AnyContext = None
 ) -> Outcome:
     return connection.protocol.serve(request)
+
+
+def _as_at_home(params: CompleteRequestParams, feature: Feature[Any]) -> CompleteRequestParams:
+    """Return params that name a prompt as the server does that it belongs to."""
+    if not isinstance(params.ref, PromptReference):
+        return params
+    ref = msgspec.structs.replace(params.ref, name=feature.own_name)
+    return msgspec.structs.replace(params, ref=ref)
 
 
 def _who(context: AnyContext) -> Principal | None:

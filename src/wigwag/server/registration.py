@@ -5,6 +5,7 @@ Spec: server
 
 from __future__ import annotations
 
+import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +17,11 @@ from msgspec import UNSET
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.server import CacheHint, ServerDescription
 from wigwag.protocol.subscriptions import Change
+from wigwag.runtime.dispatch import Outcome
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.schema import (
     LEGACY_REVISIONS,
+    METHODS,
     MODERN_REVISIONS,
     NOTIFICATIONS_PROMPTS_LIST_CHANGED,
     NOTIFICATIONS_RESOURCES_LIST_CHANGED,
@@ -29,6 +32,7 @@ from wigwag.schema import (
     RESOURCES_TEMPLATES_LIST,
     TOOLS_LIST,
     Annotations,
+    CompleteRequestParams,
     Icon,
     Implementation,
     ListPromptsResult,
@@ -70,6 +74,7 @@ if TYPE_CHECKING:
     from wigwag.server.methods import Method
     from wigwag.server.middleware import Pipeline
     from wigwag.server.principal import Visible
+    from wigwag.server.resource_uris import ResourceSecurity
     from wigwag.server.written_schema import WrittenParameters
 
 MAX_TOOL_NAME_CHARACTERS: Final = 128
@@ -123,6 +128,7 @@ class ResourceOptions(TypedDict, total=False):
     tags: Sequence[str]
     meta: dict[str, Any] | None
     cache: CacheHint | None
+    security: ResourceSecurity | None
     thread: bool
     enabled: bool
     visible: Visible | None
@@ -134,6 +140,8 @@ class Registry(ABC):
     lifespan_value: Any = None
     pipeline: Pipeline | None = None
     """What is around the handlers, if anything is."""
+    resource_security: ResourceSecurity | None = None
+    """What the values of variables of templates may be, unless a template says otherwise."""
 
     def __init__(  # noqa: PLR0913 - what a server is made of
         self,
@@ -154,7 +162,7 @@ class Registry(ABC):
         """What is called in place of what a parameter depends on, as tests want it."""
         self._threads = threads
         self._strict_input = strict_input
-        self._cache_hints = dict(cache_hints)
+        self._cache_hints = _checked_hints(cache_hints)
         self._extensions = {name: dict(settings) for name, settings in extensions.items()}
         self._tools: Shelf[ToolFeature] = Shelf(
             "tool",
@@ -298,7 +306,7 @@ class Registry(ABC):
                 from wigwag.server.written_schema import WrittenParameters  # noqa: PLC0415
 
                 parameters = WrittenParameters(function, input_schema, Context, frame)
-            output = ToolOutput(parameters.return_type)
+            output = ToolOutput(parameters.return_type, output_schema, structured=structured_output)
             definition = Tool(
                 name=chosen or name_of(function),
                 title=title or UNSET,
@@ -338,6 +346,7 @@ class Registry(ABC):
         tags: Sequence[str] = (),
         meta: dict[str, Any] | None = None,
         cache: CacheHint | None = None,
+        security: ResourceSecurity | None = None,
         thread: bool = True,
         enabled: bool = True,
         visible: Visible | None = None,
@@ -346,8 +355,9 @@ class Registry(ABC):
 
         Args:
             uri: Where it is read, compared as it is written. With variables, as in
-                `kite://articles/{slug}`, it is a template, and the function takes parameters of
-                the same names; `{+path}` and `{path*}` match slashes too.
+                `kite://articles/{slug}`, it is a template of RFC 6570, and the function takes
+                parameters of the same names. `{+path}` matches slashes too; what stands in a query,
+                as in `{?page,size}`, may be missing if the parameter has a default.
             name: Its name; by default the function's.
             title: Its name, for people.
             description: What it is, for the model; by default the function's docstring.
@@ -359,6 +369,8 @@ class Registry(ABC):
             tags: Words to switch it on and off by, together with others. Clients do not see them.
             meta: More about it, under reverse-DNS keys.
             cache: How long what was read may be kept, by clients of the modern revisions.
+            security: What the values of variables may be; by default nothing that climbs out of
+                a directory.
             thread: Run a plain function in a worker thread rather than on the event loop.
             enabled: Whether it can be used from the start; see `enable`.
             visible: Called with who asks (see `Context.principal`): tells whether they see it and
@@ -400,6 +412,7 @@ class Registry(ABC):
                 self,
                 Availability(tags=frozenset(tags), enabled=enabled, visible=visible),
                 cache,
+                security or self.resource_security,
             )
             if (self._templates if is_template else self._resources).add(uri, feature):
                 self.resources_changed()
@@ -489,6 +502,86 @@ class Registry(ABC):
     def add_resource(self, uri: str, function: F, **options: Unpack[ResourceOptions]) -> F:
         """Register a function as a resource; what `resource` does, without being a decorator."""
         return self.resource(uri, **options)(function)
+
+    def add_file(
+        self,
+        uri: str,
+        path: str | os.PathLike[str],
+        *,
+        max_bytes: int = 16 * 1024 * 1024,
+        **options: Unpack[ResourceOptions],
+    ) -> None:
+        """Offer a file as a resource: as text if it is some, as bytes otherwise.
+
+        It is read whenever a client asks, in a worker thread. Name, MIME type, size and the time of
+        the last change are those of the file at this moment, unless `options` say otherwise.
+
+        Args:
+            uri: Where clients read it.
+            path: Where it is.
+            max_bytes: How long it may be to be read.
+            options: Those of `resource`.
+
+        Raises:
+            OSError: There is no such file.
+            ValueError: The URI is taken.
+
+        Spec: server/resources
+        """
+        from wigwag.server.files import FileSource  # noqa: PLC0415 - few servers need it
+
+        file = FileSource(path, options.get("mime_type"), max_bytes)
+        described: dict[str, Any] = {**file.describe(), **options}
+        self.resource(uri, **described)(file.read)
+
+    def add_directory(
+        self,
+        uri: str,
+        path: str | os.PathLike[str],
+        *,
+        pattern: str = "*",
+        hidden: bool = False,
+        listed: bool = False,
+        max_bytes: int = 16 * 1024 * 1024,
+        **options: Unpack[ResourceOptions],
+    ) -> None:
+        """Offer what is in a directory: a template for the files, and a list of them as a resource.
+
+        Paths are completed while they are typed. Nothing outside of the directory is read, wherever
+        links lead, and what changes there needs no word to the server.
+
+        Args:
+            uri: What the URIs begin with, as `docs://handbook/`, which reads as a list of what is
+                in the directory, in JSON; that of a directory within, with a slash at its end, too.
+            path: Where it is.
+            pattern: Which files there are, as `*.md`: a pattern for names, or with a slash in it
+                for paths within the directory, where `*` matches slashes, too.
+            hidden: Offer what begins with a dot as well.
+            listed: Have each file in the list of resources, too: the files of this moment, and no
+                more than 1000.
+            max_bytes: How long a file may be to be read.
+            options: Those of `resource`, for the template.
+
+        Raises:
+            OSError: There is no such directory.
+            ValueError: The URI is taken or no beginning of one, or there are too many files.
+
+        Spec: server/resources
+        """
+        from wigwag.server.files import DirectorySource  # noqa: PLC0415 - few servers need it
+
+        source = DirectorySource(uri, path, pattern=pattern, hidden=hidden, max_bytes=max_bytes)
+        files = source.files() if listed else []
+        about = f"The files in {source.name}, by their paths."
+        shared: dict[str, Any] = {"name": source.name, "description": about, **options}
+        self.resource(source.template, **shared)(source.read)
+        self.completion(source.template, "path")(source.complete)
+        about = f"The files and directories in {source.name}."
+        listing = {"mime_type": "application/json", "description": about}
+        self.resource(source.uri, **{**shared, **listing})(source.read_root)
+        for file_uri, file in files:
+            described = {**shared, **file.describe()}
+            self.resource(file_uri, **described)(file.read)
 
     def add_prompt(
         self, function: F, name: str | None = None, **options: Unpack[PromptOptions]
@@ -801,9 +894,9 @@ class Registry(ABC):
     def _capabilities(self) -> ServerCapabilities:
         # What was declared once stays so: its list may be empty, and may fill again.
         present = {
-            "tools": bool(self._tools.active),
-            "resources": bool(self._resources.active or self._templates.active),
-            "prompts": bool(self._prompts.active),
+            "tools": bool(self._tools),
+            "resources": bool(self._resources or self._templates),
+            "prompts": bool(self._prompts),
         }
         self._declared |= {feature for feature, is_there in present.items() if is_there}
         has_resources = "resources" in self._declared
@@ -815,14 +908,16 @@ class Registry(ABC):
             prompts=PromptsCapability(list_changed=True) if "prompts" in self._declared else UNSET,
             completions={} if self._has_completions() else UNSET,
             logging={},
-            extensions=self._all_extensions() or UNSET,
+            extensions=self._extensions or UNSET,
         )
 
     def _has_completions(self) -> bool:
-        return bool(self._completers) or any(each._has_completions() for each in self._mounted)
-
-    def _all_extensions(self) -> dict[str, dict[str, Any]]:
-        return self._extensions
+        return (
+            bool(self._completers)
+            or any(prompt.suggestions for prompt in self._prompts.active.values())
+            or any(template.suggestions for template in self._templates.active.values())
+            or any(each._has_completions() for each in self._mounted)
+        )
 
     def _cache_hint(self, method: str) -> CacheHint | None:
         hint = self._cache_hints.get(method)
@@ -852,6 +947,12 @@ class Registry(ABC):
         """
         return await self._answers.read_for(uri, context)
 
+    async def complete(
+        self, params: CompleteRequestParams, context: Context[Any] | None
+    ) -> Outcome:
+        """Complete an argument of a feature of this server, wherever it is mounted."""
+        return await self._answers.complete_for(params, context)
+
     @property
     @abstractmethod
     def keeper(self) -> Keeper:
@@ -880,6 +981,15 @@ def name_of(function: Callable[..., Any]) -> str:
     if name is None or name == "<lambda>":
         raise ValueError("the function has no name of its own: give it one with `name`")
     return name
+
+
+def _checked_hints(hints: Mapping[str, CacheHint]) -> dict[str, CacheHint]:
+    for method in hints:
+        row = METHODS.get(method)
+        if row is None or not row.cacheable:
+            known = ", ".join(each.name for each in METHODS.values() if each.cacheable)
+            raise ValueError(f"results of {method} cannot be kept, only those of {known}")
+    return dict(hints)
 
 
 def _check_tool_name(name: str) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what is not needed to import a server
     from wigwag.server.memory import Keeper
     from wigwag.server.middleware import Middleware, MiddlewareList
     from wigwag.server.principal import Identify
+    from wigwag.server.resource_uris import ResourceSecurity
     from wigwag.stores.contract import Stores
     from wigwag.transports.contract import Connection
 
@@ -75,6 +76,8 @@ class Server(Registry):
         middleware: What is put around every request and notification, outermost first.
         identify: Recognises who has sent a request, by its HTTP request (`None` elsewhere), and
             returns the `Principal`; it may be `async`. A `RequestFailed` that it raises refuses.
+        resource_security: What the values of variables of resource templates may be; by default
+            nothing that climbs out of a directory.
         extensions: The settings of the extensions that it supports, by their identifiers.
 
     Raises:
@@ -101,6 +104,7 @@ class Server(Registry):
         cache_hints: Mapping[str, CacheHint] | None = None,
         middleware: Sequence[Middleware] = (),
         identify: Identify | None = None,
+        resource_security: ResourceSecurity | None = None,
         extensions: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         if not isinstance(version, str):
@@ -137,6 +141,7 @@ class Server(Registry):
         self._lifespan_turn = asyncio.Lock()
         self._entered: AsyncExitStack | None = None
         self._identify = identify
+        self.resource_security = resource_security
         self._handlers: dict[str, Handler] = {}
         self._hearing: set[asyncio.Task[None]] = set()
         self._middleware: MiddlewareList | None = None
