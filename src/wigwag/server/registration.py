@@ -300,7 +300,7 @@ class Registry(ABC):
         def register(function: F) -> F:
             parameters: Parameters | WrittenParameters
             if input_schema is None:
-                parameters = Parameters(function, Context, frame)
+                parameters = Parameters(function, Context, frame, strict=is_strict)
             else:
                 # Only a schema that is written by hand needs this.
                 from wigwag.server.written_schema import WrittenParameters  # noqa: PLC0415

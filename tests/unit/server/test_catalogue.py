@@ -69,7 +69,10 @@ def test_an_empty_shelf_has_nothing_to_offer() -> None:
     ],
 )
 def test_what_happens_to_a_name_that_is_taken_can_be_chosen(
-    on_duplicate: OnDuplicate, is_added: bool, logged: str, caplog: pytest.LogCaptureFixture
+    on_duplicate: OnDuplicate,
+    is_added: bool,  # noqa: FBT001 - a parameter of the test
+    logged: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     tools = shelf(on_duplicate)
     first, second = feature("a"), feature("a")

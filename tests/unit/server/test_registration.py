@@ -147,7 +147,7 @@ async def test_no_more_calls_of_a_tool_run_than_are_allowed_and_waiting_does_not
 
 def test_a_tool_that_nobody_may_call_is_refused() -> None:
     with pytest.raises(ValueError, match="`concurrency` is 1 or more, not 0"):
-        Server("s").tool(concurrency=0)(lambda: "x")
+        Server("s").tool("x", concurrency=0)(lambda: "x")
 
 
 def test_what_surrounds_a_server_is_loaded_only_when_it_is_used() -> None:
