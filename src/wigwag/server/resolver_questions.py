@@ -36,7 +36,7 @@ class Elicit(FormQuestion[T]):
     def __init__(
         self, message: str, schema: type[T], *, timeout: float | None = ANSWER_TIMEOUT
     ) -> None:
-        self.__dict__.update(vars(elicit(message, schema, timeout=timeout)))
+        vars(self).update(vars(elicit(message, schema, timeout=timeout)))
 
 
 class Sample(ModelQuestion):

@@ -19,7 +19,7 @@ from tests.asgi import (
     until,
 )
 from wigwag import Context, Limits, Server
-from wigwag.runtime import event_stream
+from wigwag.runtime import event_stream, progress_pace
 
 pytestmark = pytest.mark.anyio
 
@@ -102,6 +102,12 @@ def add_simple_tools(server: Server) -> None:
         client = request.client
         assert client is not None
         return f"{request.headers['X-Who']} {client[0]} {request.path}?{request.query}"
+
+
+@pytest.fixture
+def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let progress go as fast as it comes."""
+    monkeypatch.setattr(progress_pace, "BURST", 10_000)
 
 
 @pytest.fixture
@@ -211,6 +217,7 @@ async def test_who_takes_no_events_cannot_listen(site: Site) -> None:
     assert site.endpoint.calls == 0
 
 
+@pytest.mark.usefixtures("unpaced")
 async def test_many_notifications_and_the_result_at_once_keep_their_order(site: Site) -> None:
     call = await site.ask(*modern_call(1, "count", {"to": 500}, meta=TOKEN))
     *progress, answer = await call.rest()
@@ -468,6 +475,7 @@ async def test_a_slow_call_becomes_a_stream_so_that_it_is_kept_alive(stage: Stag
 # --- clients that do not read
 
 
+@pytest.mark.usefixtures("unpaced")
 async def test_a_client_that_does_not_read_holds_up_nobody_else(site: Site, stage: Stage) -> None:
     stage.go.set()
     stuck = site.post(*modern_call(1, "flood", {"messages": 50, "size": 1000}, meta=TOKEN))
@@ -480,6 +488,7 @@ async def test_a_client_that_does_not_read_holds_up_nobody_else(site: Site, stag
     assert len(await stuck.rest()) == 51
 
 
+@pytest.mark.usefixtures("unpaced")
 @pytest.mark.parametrize("era", ["modern", "legacy"])
 async def test_a_client_that_never_reads_is_given_up(
     stage: Stage, era: str, monkeypatch: pytest.MonkeyPatch
