@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import NoneType
 from typing import Any, get_origin
 
+from wigwag.server.flat_schema import values as values_schema
 from wigwag.server.hooked import Describe, Faults, Hook, convert, hooked
 
 
@@ -32,7 +33,7 @@ def choice_of_values(name: str, values: Sequence[Any]) -> Any:
                 return member
         raise ValueError(f"invalid value {value!r}; it must be one of {options}")
 
-    return hooked(name, read, lambda _describe: {"enum": plain})
+    return hooked(name, read, lambda _describe: values_schema(plain))
 
 
 def choice_of_types(kinds: Sequence[Any]) -> Any:

@@ -73,7 +73,7 @@ def with_members(kind: Any, hints: Mapping[str, Any]) -> Any:
         TypeError: It is of a kind that there is no stand-in for.
     """
     if issubclass(kind, dict):
-        return _typed_dict(kind, hints)
+        return typed_dict(kind, hints)
     fields = [_field(kind, name, hint) for name, hint in hints.items()]
     options: dict[str, Any] = {"kw_only": True}
     if _is_named_tuple(kind):
@@ -103,12 +103,12 @@ def with_members(kind: Any, hints: Mapping[str, Any]) -> Any:
     return stand_in
 
 
-def _typed_dict(kind: Any, hints: Mapping[str, Any]) -> Any:
+def typed_dict(kind: Any, hints: Mapping[str, Any], make: Any = typing.TypedDict) -> Any:
+    """Return a `TypedDict` whose members have other types."""
     members = {
         name: hint if name in kind.__required_keys__ else typing.NotRequired[hint]
         for name, hint in hints.items()
     }
-    make: Any = typing.TypedDict
     made = make(kind.__name__, members)
     made.__doc__ = kind.__doc__
     return made

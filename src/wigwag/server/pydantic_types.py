@@ -6,6 +6,8 @@ can keep.
 
 from __future__ import annotations
 
+import sys
+import typing
 from collections.abc import Callable, Iterator
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -15,7 +17,7 @@ import msgspec
 from wigwag.server.flat_schema import flatten
 from wigwag.server.foreign import is_model, is_of_pydantic
 from wigwag.server.hooked import Describe, Faults, Hook, hooked
-from wigwag.server.members import has_members, members_of
+from wigwag.server.members import has_members, members_of, typed_dict
 
 if TYPE_CHECKING:
     import pydantic
@@ -114,12 +116,21 @@ def _in_its_terms(annotation: Any) -> Any:
         return Annotated[(_in_its_terms(arguments[0]), *map(_field, arguments[1:]))]
     if origin is Literal:
         return annotation
+    if typing.is_typeddict(annotation) and sys.version_info < (3, 12):
+        return _typed_dict(annotation)
     parts = tuple(_in_its_terms(part) for part in arguments)
     if all(new is old for new, old in zip(parts, arguments, strict=True)):
         return annotation
     if origin in (Union, UnionType):
         return Union[parts]  # noqa: UP007 - the types are not known here
     return origin[parts]
+
+
+def _typed_dict(kind: Any) -> Any:
+    """Return a `TypedDict` as one that pydantic takes in Python 3.11."""
+    from typing_extensions import TypedDict  # noqa: PLC0415 - pydantic has brought it
+
+    return typed_dict(kind, members_of(kind, {})[0], TypedDict)
 
 
 def _field(item: Any) -> Any:
@@ -145,14 +156,16 @@ def _adapter(
 ) -> pydantic.TypeAdapter[Any]:
     try:
         from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415 - only those who need it
+        from typing_extensions import TypeAliasType  # noqa: PLC0415 - pydantic has brought it
     except ImportError:
         raise TypeError(f"only pydantic can keep {reason}, and it is not installed") from None
     config = ConfigDict(ser_json_bytes=bytes_as, val_json_bytes=bytes_as)
     try:
-        # Bare, a class that may have a configuration of its own allows no other.
-        return TypeAdapter(Annotated[native, None], config=config)
+        # A class that may have a configuration of its own allows no other by its own name.
+        alias: Any = TypeAliasType("Argument", native)
+        return TypeAdapter(alias, config=config)
     except (TypeError, NameError, RuntimeError) as error:
-        why = str(error).split("\n", 1)[0].split(". ", 1)[0]
+        why = str(error).split("\n", 1)[0].split(". ", 1)[0].rstrip(".")
         raise TypeError(
             f"only pydantic can keep {reason}, but it says: {why}; take dataclasses or models"
         ) from None
@@ -181,10 +194,10 @@ def _parts(annotation: Any, seen: set[int] | None = None) -> Iterator[Any]:
 
 
 def _has_a_say(part: Any) -> bool:
-    """Tell whether a part decides itself what it takes: a model, or a function that validates."""
+    """Tell whether a part decides itself what it takes: a model, or a function asked first."""
     if isinstance(part, type):
         return is_model(part) or hasattr(part, "__pydantic_validator__")
-    return type(part).__module__ == "pydantic.functional_validators"
+    return type(part).__name__ in ("BeforeValidator", "PlainValidator", "WrapValidator")
 
 
 def _schema_generator() -> Any:
@@ -195,6 +208,11 @@ def _schema_generator() -> Any:
             if len(schema) > 1 and schema.keys() & {"gt", "ge", "lt", "le", "multiple_of"}:
                 return super().decimal_schema(schema)
             return {"type": "string", "format": "decimal"}
+
+        def default_schema(self, schema: Any) -> dict[str, Any]:
+            made = super().default_schema(schema)
+            factory = schema.get("default_factory")
+            return {**made, "default": list(factory())} if factory in (list, set) else made
 
         def bytes_schema(self, schema: Any) -> dict[str, Any]:
             made = super().bytes_schema(schema)
