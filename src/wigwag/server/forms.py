@@ -346,9 +346,17 @@ def _choices(kind: Any) -> list[Any]:
 
 def _hints(kind: Any) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(kind, include_extras=True)
+        hints = typing.get_type_hints(kind, include_extras=True)
     except NameError:  # pydantic has found what it needs elsewhere
         return {}
+    return {name: _without_presence(hint) for name, hint in hints.items()}
+
+
+def _without_presence(hint: Any) -> Any:
+    """Leave out what a `TypedDict` says of whether a key must be there."""
+    while get_origin(hint) in (typing.Required, typing.NotRequired):
+        (hint,) = get_args(hint)
+    return hint
 
 
 def _title_in(kind: Any) -> str | None:

@@ -3,10 +3,12 @@ import datetime
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
+import attrs
 import msgspec
 import pydantic
+import pydantic.dataclasses
 import pytest
 
 from wigwag.schema import EnumOption, NumberSchema, StringSchema, TitledMultiSelectEnumSchema
@@ -230,6 +232,201 @@ def test_a_single_value_is_a_form_of_one_field(
     assert (found, type(found)) == (value, type(value))
 
 
+class Fruit(enum.StrEnum):
+    PLUM = "plum"
+    FIG = "fig"
+
+
+# Of these nothing is required, and the defaults are those of the type.
+@attrs.define
+class OfAttrs:
+    many: set[Color] = attrs.field(factory=lambda: {Color.RED})
+    few: tuple[Fruit, ...] = (Fruit.FIG,)
+    none: frozenset[Literal["b", "a"]] | None = None
+    one: Color = Color.BLUE
+    at: datetime.datetime | None = None
+
+
+@dataclass
+class OfDataclass:
+    many: set[Color] = dataclasses.field(default_factory=lambda: {Color.RED})
+    few: tuple[Fruit, ...] = (Fruit.FIG,)
+    none: frozenset[Literal["b", "a"]] | None = None
+    one: Color = Color.BLUE
+    at: datetime.datetime | None = None
+
+
+class OfStruct(msgspec.Struct):
+    many: set[Color] = msgspec.field(default_factory=lambda: {Color.RED})
+    few: tuple[Fruit, ...] = (Fruit.FIG,)
+    none: frozenset[Literal["b", "a"]] | None = None
+    one: Color = Color.BLUE
+    at: datetime.datetime | None = None
+
+
+class OfPydantic(pydantic.BaseModel):
+    many: set[Color] = pydantic.Field(default_factory=lambda: {Color.RED})
+    few: tuple[Fruit, ...] = (Fruit.FIG,)
+    none: frozenset[Literal["b", "a"]] | None = None
+    one: Color = Color.BLUE
+    at: datetime.datetime | None = None
+
+
+@pydantic.dataclasses.dataclass
+class OfPydanticDataclass:
+    many: set[Color] = dataclasses.field(default_factory=lambda: {Color.RED})
+    few: tuple[Fruit, ...] = (Fruit.FIG,)
+    none: frozenset[Literal["b", "a"]] | None = None
+    one: Color = Color.BLUE
+    at: datetime.datetime | None = None
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [OfAttrs, OfDataclass, OfStruct, OfPydantic, OfPydanticDataclass],
+    ids=lambda k: k.__name__,
+)
+def test_choices_of_several_and_defaults_are_those_of_the_class(kind: Any) -> None:
+    form = form_of(kind)
+    fields = {
+        name: {key: value for key, value in field.items() if key != "default"}
+        for name, field in form.schema["properties"].items()
+    }
+    assert fields == {
+        "many": {"type": "array", "items": {"type": "string", "enum": ["red", "blue"]}},
+        "few": {"type": "array", "items": {"type": "string", "enum": ["plum", "fig"]}},
+        "none": {"type": "array", "items": {"type": "string", "enum": ["b", "a"]}},
+        "one": {"type": "string", "enum": ["red", "blue"]},
+        "at": {"type": "string", "format": "date-time"},
+    }
+    defaults = {name: field.get("default") for name, field in form.schema["properties"].items()}
+    assert (list(defaults["few"]), defaults["one"], defaults["at"]) == (["fig"], "blue", None)
+    assert "required" not in form.schema
+    nothing = form.read({})
+    assert type(nothing) is kind
+    assert (nothing.many, nothing.few, nothing.none) == ({Color.RED}, (Fruit.FIG,), None)
+    assert (nothing.one, nothing.at) == (Color.BLUE, None)
+    filled = form.read(
+        {
+            "many": ["blue", "red"],
+            "few": ["plum"],
+            "none": ["a"],
+            "one": "red",
+            "at": "2026-01-02T03:04:05Z",
+        }
+    )
+    assert (filled.many, filled.few, filled.none) == (set(Color), (Fruit.PLUM,), frozenset("a"))
+    utc = datetime.UTC
+    assert (filled.one, filled.at) == (
+        Color.RED,
+        datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=utc),
+    )
+    for name in ("many", "few", "none"):
+        with pytest.raises(FormRefused, match=f"`{name}`: must be one of"):
+            form.read({name: ["green"]})
+
+
+@dataclass
+class WithField:
+    age: Annotated[int, pydantic.Field(title="Age", description="In years", ge=18, lt=100)]
+    name: Annotated[str, pydantic.Field(min_length=2, pattern="^A")] = "Ada"
+
+
+@pydantic.dataclasses.dataclass
+class OfPydanticWithField:
+    age: int = pydantic.Field(title="Age", description="In years", ge=18, lt=100)
+    name: str = pydantic.Field("Ada", min_length=2, pattern="^A")
+
+
+class ModelWithField(pydantic.BaseModel):
+    age: int = pydantic.Field(title="Age", description="In years", ge=18, lt=100)
+    name: str = pydantic.Field("Ada", min_length=2, pattern="^A")
+
+
+class DictWithField(TypedDict):
+    age: Annotated[int, pydantic.Field(title="Age", description="In years", ge=18, lt=100)]
+    name: NotRequired[Annotated[str, pydantic.Field(min_length=2, pattern="^A")]]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [WithField, OfPydanticWithField, ModelWithField, DictWithField],
+    ids=lambda k: k.__name__,
+)
+def test_what_fields_of_pydantic_say_is_said_and_holds_wherever_they_stand(kind: Any) -> None:
+    form = form_of(kind)
+    age, name = form.schema["properties"].values()
+    assert age == {
+        "type": "integer",
+        "title": "Age",
+        "description": "In years",
+        "minimum": 18,
+        "maximum": 99,
+    }
+    assert name == {
+        "type": "string",
+        "minLength": 2,
+        **({} if kind is DictWithField else {"default": "Ada"}),
+    }
+    assert form.schema["required"] == ["age"]
+    for bad in ({"age": 17}, {"age": 100}, {"age": 20, "name": "A"}, {"age": 20, "name": "Bob"}):
+        with pytest.raises(FormRefused):
+            form.read(bad)
+    found = form.read({"age": 20, "name": "Al"})
+    values = found if kind is DictWithField else vars(found)
+    assert (values["age"], values["name"]) == (20, "Al")
+
+
+def test_a_default_in_a_schema_stands_for_what_was_left_out() -> None:
+    several = {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}, "default": ["y"]}
+    fields: dict[str, Any] = {
+        "text": StringSchema(default="t"),
+        "number": {"type": "integer", "default": 0},
+        "yes": {"type": "boolean", "default": False},
+        "one": {"type": "string", "enum": ["x", "y"], "default": "x"},
+        "several": several,
+        "free": {"type": "string"},
+    }
+    expected = {"text": "t", "number": 0, "yes": False, "one": "x", "several": ["y"]}
+    assert form_of(fields).read({"free": "f"}) == {**expected, "free": "f"}
+    assert form_of(fields).read({"free": "f", "number": 3}) == {
+        **expected, "number": 3, "free": "f",
+    }  # fmt: skip
+    fields["text"] = {"type": "string", "default": "t"}
+    assert form_of({"type": "object", "properties": fields}).read({}) == expected
+
+
+def test_choices_may_stand_in_a_mapping() -> None:
+    form = form_of({"a": ["y", "x"], "b": [EnumOption(const="r", title="Red")]})
+    assert form.schema["properties"] == {
+        "a": {"type": "string", "enum": ["y", "x"]},
+        "b": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}]},
+    }
+    assert form.read({"a": "x", "b": "r"}) == {"a": "x", "b": "r"}
+    with pytest.raises(FormRefused, match="`b`: must be one of 'r'"):
+        form.read({"a": "x", "b": "Red"})
+
+
+def test_titles_of_choices_may_be_given_where_the_type_is() -> None:
+    options = {"oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]}
+
+    class Paint(pydantic.BaseModel):
+        color: str = pydantic.Field("b", json_schema_extra=options)  # type: ignore[arg-type]
+
+    @dataclass
+    class Wall:
+        color: Annotated[str, msgspec.Meta(extra_json_schema=options)] = "b"
+
+    for kind in (Paint, Wall):
+        form = form_of(kind)
+        assert form.schema["properties"] == {
+            "color": {"type": "string", "default": "b", **options},
+        }
+        assert form.read({"color": "r"}).color == "r"
+        with pytest.raises(FormRefused, match="`color`: must be one of 'r', 'b'"):
+            form.read({"color": "Red"})
+
+
 def test_a_single_value_may_be_left_out_where_none_is_one() -> None:
     form = form_of(int | None)
     assert "required" not in form.schema
@@ -251,6 +448,24 @@ class NestedModel(pydantic.BaseModel):
     inner: AsModel
 
 
+@dataclass
+class Unfinished:
+    x: "Missing"  # type: ignore[name-defined]  # noqa: F821
+
+
+class UnfinishedModel(pydantic.BaseModel):
+    x: "Missing"  # type: ignore[name-defined]  # noqa: F821
+
+
+@attrs.define
+class NestedAttrs:
+    inner: AsDataclass
+
+
+class Pair(NamedTuple):
+    x: int
+
+
 REFUSED: list[tuple[Any, str]] = [
     (Nested, "inner"),
     (NestedModel, "inner"),
@@ -266,6 +481,11 @@ REFUSED: list[tuple[Any, str]] = [
     ({"type": "object", "properties": {"a": {"type": "object"}}}, "a"),
     ({"type": "object", "properties": {"a": True}}, "a"),
     (list[str], "value"),
+    (set[int], "value"),
+    (tuple[Color, Color], "value"),
+    (Pair, "value"),
+    (NestedAttrs, "inner"),
+    (enum.IntEnum("Numbers", "ONE TWO"), "value"),
 ]
 
 
@@ -284,6 +504,9 @@ def test_what_no_form_can_have_is_refused_by_the_name_of_its_field(kind: Any, fi
         ([], "choices are texts"),
         ([1], "choices are texts"),
         ({"a": object}, "a form cannot ask for object"),
+        ({"a": []}, "choices are texts"),
+        (Unfinished, "a form cannot ask for Unfinished: name 'Missing' is not defined"),
+        (UnfinishedModel, "a form cannot ask for UnfinishedModel: .* you should define `Missing`"),
     ],
     ids=str,
 )
