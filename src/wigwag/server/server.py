@@ -6,6 +6,7 @@ Spec: server
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -189,6 +190,31 @@ class Server(Registry):
 
             self._middleware = MiddlewareList(self._rewire)
         return self._middleware
+
+    def forward_logs(
+        self,
+        logger: str = "",
+        level: int | str = logging.INFO,
+        formatter: logging.Formatter | None = None,
+    ) -> None:
+        """Send what is logged while a request is served to the client of that request.
+
+        A client gets the records of the level that it asked for and above, and none of Wigwag's
+        own. Tracebacks stay here.
+
+        Args:
+            logger: The logger whose records are sent, with those below it; `""` for all.
+            level: The lowest level that is sent.
+            formatter: What makes the text; without one, records with `extra` are sent as objects.
+
+        Raises:
+            ValueError: There is no such level.
+
+        Spec: server/utilities/logging
+        """
+        from wigwag.server.log_bridge import LogBridge  # noqa: PLC0415 - few servers want it
+
+        self.middleware.append(LogBridge(logger, level, formatter))
 
     def _rewire(self) -> None:
         steps = tuple(self._middleware or ())
