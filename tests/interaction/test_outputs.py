@@ -14,7 +14,7 @@ from msgspec import UNSET
 from pydantic import BaseModel, Field
 
 from tests.interaction.connecting import TIMEOUTS, error_of, serving_http, structure
-from wigwag import Audio, Client, File, Image, Server, ToolResult
+from wigwag import Audio, Client, File, Image, RequestFailed, Server, ToolResult
 from wigwag.schema import (
     LATEST_LEGACY,
     LATEST_MODERN,
@@ -281,3 +281,27 @@ async def test_what_cannot_be_sent_is_named_with_its_place(
         assert why in text
         assert "0x" not in text  # no repr of anything
         assert (await error_of(client, "typed")).startswith("typed failed: ")
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+async def test_what_cannot_be_sent_of_a_resource_or_a_prompt_is_named_as_well(
+    revision: str,
+) -> None:
+    server = Server("s")
+
+    @server.resource("s://x")
+    def numbers() -> Any:
+        return {"a": [1.0, float("nan")]}
+
+    @server.prompt
+    def talk() -> Any:
+        return [7]
+
+    async with connected(server, "memory", revision) as client:
+        with pytest.raises(RequestFailed) as caught:
+            await client.read_resource("s://x")
+        assert caught.value.code == -32603
+        assert "NaN and infinity have no form in JSON (at `$.a[1]`)" in caught.value.message
+        with pytest.raises(RequestFailed, match="prompts/get failed: ") as caught:
+            await client.get_prompt("talk")
+        assert caught.value.code == -32603

@@ -17,6 +17,13 @@ from wigwag.jsonrpc.codes import INTERNAL_ERROR
 T = TypeVar("T")
 
 
+class InvalidOutput(Exception):
+    """A handler returned what it did not declare, or what JSON has no form for; the text says so.
+
+    That is a fault of the handler, and what is said of it holds no secrets.
+    """
+
+
 async def without_leaving(work: Awaitable[T]) -> T:
     """Wait for what a handler does; that it would end the program is a failure like any other.
 
@@ -120,10 +127,17 @@ def describe_failure(error: BaseException, what: str, side: str = "server") -> t
         code = deliberate.code
         if type(code) is not int:  # the protocol has no others
             code = INTERNAL_ERROR
-        return code, _sendable(str(deliberate.message)), data
+        return code, sendable(str(deliberate.message)), data
     if deliberate is not None:  # of a resource or a prompt: it is meant to be read as well
-        return INTERNAL_ERROR, _sendable(text_of(deliberate)), UNSET
+        return INTERNAL_ERROR, sendable(text_of(deliberate)), UNSET
     reference = log_failure(error, what, side)
+    if isinstance(error, InvalidOutput):
+        why = sendable(str(error))
+        return (
+            INTERNAL_ERROR,
+            f"{what} failed: {why} (reference {reference} in the {side}'s log)",
+            UNSET,
+        )
     return INTERNAL_ERROR, f"Internal error (reference {reference} in the {side}'s log)", UNSET
 
 
@@ -135,5 +149,6 @@ def log_failure(error: BaseException, what: str, side: str = "server") -> str:
     return reference
 
 
-def _sendable(text: str) -> str:
+def sendable(text: str) -> str:
+    """Return a text without what UTF-8 has no form for."""
     return text.encode("utf-8", "replace").decode()

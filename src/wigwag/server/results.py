@@ -10,10 +10,10 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
-from wigwag.errors import ToolError
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.protocol.server import Members
-from wigwag.runtime.failures import text_of
+from wigwag.runtime.failures import InvalidOutput as InvalidOutput
+from wigwag.runtime.failures import sendable
 from wigwag.schema import (
     LATEST_MODERN,
     MODERN_REVISIONS,
@@ -40,10 +40,6 @@ _NO_NUMBER: Final = "NaN and infinity have no form in JSON"
 _NO_TEXT: Final = "the bytes are no UTF-8 text; return Image, Audio or File(data=…) for other data"
 _MISFIT: Final = "it is not what the tool declares to return"
 _TEXT_HEAD: Final = b'"content":[{"type":"text","text":'
-
-
-class InvalidOutput(Exception):
-    """A function returned something that it did not declare, or that JSON has no form for."""
 
 
 class ToolResult:
@@ -224,12 +220,7 @@ def _check_by_schema(schema: dict[str, Any]) -> Callable[[bytes], None]:
 
 def failed_result(text: str) -> CallToolResult:
     """Return the result of a tool that has failed, for a model to read."""
-    return CallToolResult(content=[TextContent(text=_sendable(text))], is_error=True)
-
-
-def text_of_tool_error(error: ToolError) -> str:
-    """Return what the model is to read of a deliberate failure."""
-    return text_of(error)
+    return CallToolResult(content=[TextContent(text=sendable(text))], is_error=True)
 
 
 # --- content
@@ -355,7 +346,3 @@ _NOT_ENCODABLE: Final = (
     RecursionError,
     OverflowError,
 )
-
-
-def _sendable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()

@@ -18,6 +18,7 @@ from wigwag.errors import (
 )
 from wigwag.jsonrpc.codes import INTERNAL_ERROR
 from wigwag.runtime.failures import (
+    InvalidOutput,
     deliberate_failure,
     describe_failure,
     log_failure,
@@ -166,6 +167,20 @@ def test_a_group_without_anything_to_read_is_a_failure_like_any_other(
     assert code == INTERNAL_ERROR
     assert SECRET not in message
     assert caplog.text.count(SECRET) == 1
+
+
+@pytest.mark.parametrize("side", ["server", "client"])
+def test_what_a_handler_returned_that_cannot_be_sent_is_said(
+    side: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    code, message, data = describe_failure(InvalidOutput("no NaN"), "resources/read", side)
+    assert (code, data) == (INTERNAL_ERROR, UNSET)
+    found = re.fullmatch(
+        rf"resources/read failed: no NaN \(reference ([0-9a-f]{{8}}) in the {side}'s log\)",
+        message,
+    )
+    assert found is not None, message
+    assert found[1] in caplog.text
 
 
 # --- what is no Exception
