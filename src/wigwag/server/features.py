@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import astuple
 
 from wigwag.errors import LocalProtocolError, RequestFailed, ResourceNotFound
+from wigwag.jsonrpc.codec import encode_value
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import CacheHint, Members, encode_members
@@ -37,7 +38,6 @@ from wigwag.server.contents import to_contents
 from wigwag.server.context import Context, Services
 from wigwag.server.input_required import InputRequired, asked_by
 from wigwag.server.prompt_messages import to_prompt
-from wigwag.server.resource_uris import ResourceSecurity, ResourceUris
 from wigwag.server.results import (
     InvalidOutput,
     ToolOutput,
@@ -51,12 +51,15 @@ if TYPE_CHECKING:
     from wigwag.server.injection import Injection
     from wigwag.server.middleware import Pipeline
     from wigwag.server.principal import Visible
+    from wigwag.server.resource_uris import ResourceSecurity, ResourceUris
     from wigwag.server.written_schema import WrittenParameters
 
 MakeContext = Callable[[], "Context[Any]"]
 AnyParameters: TypeAlias = "Parameters | WrittenParameters"
 P = TypeVar("P", bound="AnyParameters", covariant=True)
 D = TypeVar("D", Tool, Prompt, Resource | ResourceTemplate)
+
+_NO_PART_OF_A_FORM = ("title", "description", "default")
 
 
 class Owner(Services, Protocol):
@@ -339,11 +342,10 @@ class ResourceFeature(Feature[Resource | ResourceTemplate]):
         parameters = function.parameters
         self.template: ResourceUris | None = None
         if isinstance(definition, ResourceTemplate):
+            from wigwag.server.resource_uris import ResourceUris  # noqa: PLC0415 - not all have any
+
             self.template = ResourceUris(
-                definition.uri_template,
-                parameters.types,
-                parameters.defaults,
-                security or ResourceSecurity(),
+                definition.uri_template, parameters.types, parameters.defaults, security
             )
             self.suggestions = suggestions_for(parameters.hints, self.template.names)
         elif parameters.types:
@@ -434,11 +436,23 @@ def prompt_arguments(parameters: Parameters) -> list[PromptArgument]:
         PromptArgument(
             name=name,
             title=_text_in_schema(parameters, name, "title") or UNSET,
-            description=_text_in_schema(parameters, name, "description") or UNSET,
+            description=_describe_argument(parameters, name) or UNSET,
             required=name not in parameters.defaults,
         )
         for name in parameters.types
     ]
+
+
+def _describe_argument(parameters: Parameters, name: str) -> str:
+    """Describe what is always text: nothing else says of which form that is to be."""
+    text = _text_in_schema(parameters, name, "description")
+    schema = parameters.schema["properties"][name]
+    if schema.get("type") not in ("array", "object"):
+        return text
+    bare = {key: value for key, value in schema.items() if key not in _NO_PART_OF_A_FORM}
+    encoded = encode_value(bare)
+    form = "In JSON." if b"$ref" in encoded else f"In JSON: {encoded.decode()}"
+    return f"{text} {form}" if text else form
 
 
 def _text_in_schema(parameters: Parameters, name: str, member: str) -> str:

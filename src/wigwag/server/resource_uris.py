@@ -77,7 +77,7 @@ class ResourceUris:
         template: The template.
         types: The parameters of the function, with their types.
         defaults: Those that may be missing.
-        security: What values may not be.
+        security: What values may not be; by default everything that is known to be of harm.
 
     Attributes:
         names: The names of the variables, in order.
@@ -92,7 +92,7 @@ class ResourceUris:
         template: str,
         types: Mapping[str, Any],
         defaults: Collection[str],
-        security: ResourceSecurity,
+        security: ResourceSecurity | None = None,
     ) -> None:
         parsed = UriTemplate(template)
         self.names = parsed.names
@@ -115,7 +115,7 @@ class ResourceUris:
             for name, is_exploded, _ in variables
             if is_exploded and kinds[name] == "list" and name not in defaults
         ]
-        self._security = security
+        self._security = security or ResourceSecurity()
 
     def match(self, uri: str) -> dict[str, Any] | None:
         """Return the values of the variables, or `None` when the URI does not fit or is refused.
@@ -151,7 +151,7 @@ def _check_names(
 
 def _check_type(template: str, variable: Variable, kind: Any) -> None:
     name = variable.name
-    if any(_origin(part) in (dict, Mapping) for part in _parts(kind)):
+    if variable.is_exploded and any(_origin(part) in (dict, Mapping) for part in _parts(kind)):
         raise TypeError(
             f"{template}: `{name}` is a mapping, and no template says which names in a URI "
             "belong to it"

@@ -433,7 +433,9 @@ async def test_a_prompt_is_made_of_its_arguments_as_text() -> None:
     def review(count: int, style: str = "short") -> list[str]:
         return [f"{count!r} {style}"]
 
-    feature = PromptFeature(Prompt(name="review", description="About."), function_of(review), House())
+    feature = PromptFeature(
+        Prompt(name="review", description="About."), function_of(review), House()
+    )
     async with asyncio.timeout(5):
         result = await feature.get({"count": "3"}, no_context)
     assert isinstance(result, GetPromptResult)
@@ -494,3 +496,15 @@ def test_the_parameters_of_a_function_are_the_arguments_of_a_prompt() -> None:
         PromptArgument(name="count", description="How often.", required=True),
     ]
     assert prompt_arguments(Parameters(lambda: "x", Context)) == []
+
+
+def test_arguments_that_are_json_in_text_say_so_in_their_description() -> None:
+    def plan(steps: list[int], where: Annotated[dict[str, str], "Where to."], text: str) -> str:
+        return f"{steps} {where} {text}"
+
+    steps, where, text = prompt_arguments(Parameters(plan, Context))
+    assert steps.description == 'In JSON: {"type":"array","items":{"type":"integer"}}'
+    assert where.description == (
+        'Where to. In JSON: {"type":"object","additionalProperties":{"type":"string"}}'
+    )
+    assert text.description is UNSET
