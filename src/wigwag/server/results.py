@@ -178,11 +178,10 @@ class ToolOutput:
         raw = UNSET if isinstance(encoded, UnsetType) else self._structure(encoded, revision)
         if isinstance(result, CallToolResult):
             return result if raw is UNSET else replace(result, structured_content=raw)
+        content: list[ContentBlock] = []
         if result.content is not UNSET:
             content = to_blocks(result.content)
-        elif isinstance(encoded, UnsetType):
-            content = []
-        else:
+        elif not isinstance(encoded, UnsetType):
             content = [TextContent(text=_as_text(structured, encoded))]
         return CallToolResult(
             content=content,
@@ -244,9 +243,13 @@ def to_blocks(value: Any) -> list[ContentBlock]:
     block = as_block(value)
     if block is not None:
         return [block]
-    if isinstance(value, list | tuple) and any(as_block(item) is not None for item in value):
+    if isinstance(value, list | tuple) and any(map(_is_content, set(map(type, value)))):
         return [block for item in value for block in _to_blocks_of_item(item)]
     return [_to_text(value)]
+
+
+def _is_content(kind: type) -> bool:
+    return issubclass(kind, BLOCKS) or is_media(kind)
 
 
 def _to_blocks_of_item(item: Any) -> list[ContentBlock]:
