@@ -107,6 +107,20 @@ async def test_whoever_serves_a_request_shares_its_state(server: Server, revisio
         assert await text_of(client, "seen") == "tools/call {} None"
 
 
+async def test_a_handler_reads_resources_of_its_server(server: Server, revision: str) -> None:
+    @server.resource("shop://sign")
+    def sign() -> str:
+        return "open"
+
+    @server.tool
+    async def look(ctx: Context) -> str:
+        [contents] = await ctx.read_resource("shop://sign")
+        return f"{contents.content!r}"
+
+    async with Client(server, mode=revision) as client:
+        assert await text_of(client, "look") == "'open'"
+
+
 # --- stopping
 
 

@@ -3,6 +3,9 @@
 Spec: server/resources
 """
 
+import base64
+from collections.abc import Iterator
+
 from msgspec import UNSET, UnsetType, field
 
 from wigwag.schema.base import Annotations, CacheScope, Icon, MetaObject, Schema
@@ -62,6 +65,17 @@ class ResourceContents(Schema, kw_only=True, frozen=True):
     blob: str | UnsetType = UNSET
     meta: MetaObject | UnsetType = field(name="_meta", default=UNSET)
 
+    @property
+    def content(self) -> str | bytes:
+        """The text, or the bytes themselves.
+
+        Raises:
+            ValueError: They are not in base64, as they should be.
+        """
+        if self.text is not UNSET:
+            return self.text
+        return b"" if self.blob is UNSET else base64.b64decode(self.blob, validate=True)
+
 
 class TextResourceContents(ResourceContents, kw_only=True, frozen=True):
     """What a resource holds, as text."""
@@ -119,6 +133,10 @@ class ReadResourceResult(CacheableResult, kw_only=True, frozen=True):
     """
 
     contents: list[ResourceContents]
+
+    def __iter__(self) -> Iterator[ResourceContents]:
+        """The contents, one after the other."""
+        return iter(self.contents)
 
 
 class SubscribeRequestParams(ResourceRequestParams, kw_only=True, frozen=True):

@@ -1,0 +1,24 @@
+import pytest
+
+from wigwag.schema import (
+    BlobResourceContents,
+    ReadResourceResult,
+    ResourceContents,
+    TextResourceContents,
+)
+
+
+def test_contents_are_text_or_the_bytes_themselves() -> None:
+    assert TextResourceContents(uri="a:b", text="é").content == "é"
+    assert BlobResourceContents(uri="a:b", blob="AAH/").content == b"\x00\x01\xff"
+    assert ResourceContents(uri="a:b").content == b""
+
+
+def test_what_is_not_in_base64_is_an_error_and_not_other_bytes() -> None:
+    with pytest.raises(ValueError, match="base64"):
+        BlobResourceContents(uri="a:b", blob="A A=!").content  # noqa: B018 - reading it is the test
+
+
+def test_what_was_read_is_its_contents_one_after_the_other() -> None:
+    both = [TextResourceContents(uri="a:b", text="1"), TextResourceContents(uri="a:c", text="2")]
+    assert list(ReadResourceResult(contents=[*both])) == both
