@@ -15,7 +15,7 @@ UNIT = ROOT / "tests" / "unit"
 
 FOLDERS = (
     "jsonrpc", "bindings", "protocol", "schema", "runtime", "transports", "stores", "server",
-    "client",
+    "client", "testing",
 )  # fmt: skip
 
 # Modules whose behaviour shows only together with others, and where it is tested.
@@ -40,6 +40,12 @@ ELSEWHERE = {
     "transports/http_client_stream.py": "interaction: test_http_client_streams",
     "server/replay.py": "interaction: the rounds of a call, as a client sees them",
     "server/session_names.py": "interaction: a client and a server through the public API",
+    "testing/blocking_client.py": "e2e: test_pytest_plugin, with pytest itself",
+    "testing/connecting.py": "interaction: test_testing, over every transport",
+    "testing/http_socket.py": "interaction: test_testing, over every transport",
+    "testing/plugin.py": "e2e: test_pytest_plugin, with pytest itself",
+    "testing/process.py": "interaction: test_testing, over every transport",
+    "testing/scripted_client.py": "interaction: test_testing, over every transport",
     "transports/memory.py": "contract: the kit that every transport passes",
     "transports/stream.py": "contract: the kit that every transport passes",
 }

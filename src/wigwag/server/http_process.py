@@ -44,29 +44,8 @@ def run_http(
         TransportError: The address cannot be had, the certificate cannot be used, or what is
             needed for HTTP is not installed.
     """
-    uvicorn = _import_uvicorn()
-    config = uvicorn.Config(
-        app,
-        loop="none",
-        http=_protocol(),
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        log_level=logging.WARNING,
-        access_log=False,
-        server_header=False,
-        backlog=BACKLOG,
-        timeout_keep_alive=IDLE_CONNECTION_TIMEOUT,
-        timeout_graceful_shutdown=CLOSE_TIMEOUT,
-        ssl_certfile=certfile,
-        ssl_keyfile=keyfile,
-    )
-    try:
-        config.load()
-    except OSError as error:  # ssl's errors are among them
-        raise TransportError(f"the certificate {certfile} cannot be used: {error}") from error
+    serving = make_http_server(app, certfile=certfile, keyfile=keyfile)
     sockets = bind_tcp(host, port, backlog=BACKLOG)
-    serving = _make_server(uvicorn, config, app)
 
     async def serve(started: asyncio.Event, stop: asyncio.Event) -> None:
         await app.start()
@@ -87,7 +66,36 @@ def run_http(
             each.close()
 
 
-def _make_server(uvicorn: Any, config: Any, app: HttpApp) -> Any:
+def make_http_server(
+    app: HttpApp, *, certfile: str | None = None, keyfile: str | None = None
+) -> Any:
+    """Return a uvicorn server of an application, which leaves signals to whoever runs it.
+
+    Raises:
+        TransportError: The certificate cannot be used, or what is needed for HTTP is not installed.
+    """
+    uvicorn: Any = _import_uvicorn()
+    config = uvicorn.Config(
+        app,
+        loop="none",
+        http=_protocol(),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=IDLE_CONNECTION_TIMEOUT,
+        timeout_graceful_shutdown=CLOSE_TIMEOUT,
+        ssl_certfile=certfile,
+        ssl_keyfile=keyfile,
+    )
+    try:
+        config.load()
+    except OSError as error:  # ssl's errors are among them
+        raise TransportError(f"the certificate {certfile} cannot be used: {error}") from error
+
     class DrainingServer(uvicorn.Server):  # type: ignore[misc]
         """Ends the application's answers before it waits for them to end."""
 
