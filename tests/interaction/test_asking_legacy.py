@@ -353,3 +353,43 @@ async def test_a_choice_of_several_comes_from_2025_06_18_as_a_text(server: Serve
         assert field["type"] == "string"
         client.send(result(question["id"], accepted(kites="r, b")))
         assert text(await client.next()) == "{'kites': ['r', 'b']}"
+
+
+# --- pages
+
+
+@pytest.mark.parametrize("given", ["deposit-7", None])
+async def test_the_client_is_told_when_the_user_is_done_with_a_page(
+    server: Server, given: str | None
+) -> None:
+    @server.tool
+    async def pay(ctx: Context) -> str:
+        answer = await ctx.elicit_url("Pay", "https://pay.example.com/7", elicitation_id=given)
+        await ctx.elicitation_complete("deposit-7")
+        return answer.action
+
+    async with asker(server) as client:
+        client.send(client.call("pay"))
+        question = await client.next("elicitation/create")
+        params = question["params"]
+        assert params["mode"] == "url"
+        if given is None:  # then nobody else has the same
+            assert len(params["elicitationId"]) >= 16
+        else:
+            assert params["elicitationId"] == given
+        client.send(result(question["id"], {"action": "accept"}))
+        done = await client.next("notifications/elicitation/complete")
+        assert done["params"] == {"elicitationId": "deposit-7"}
+        assert text(await client.next()) == "accept"
+
+
+async def test_revisions_without_such_ids_are_not_told(server: Server) -> None:
+    @server.tool
+    async def done(ctx: Context) -> str:
+        await ctx.elicitation_complete("deposit-7")
+        return "done"
+
+    async with asker(server, {"elicitation": {}}, V2025_06_18) as client:
+        assert text(await client.ask(client.call("done"))) == "done"
+        assert client.unread == []
+        assert all(m.get("method") != "notifications/elicitation/complete" for m in client.seen)

@@ -453,6 +453,27 @@ async def test_only_what_the_client_declared_is_asked_by_a_handler_that_looks(
         assert list(questions) == ["model"]
 
 
+async def test_the_id_of_a_visit_is_no_part_of_the_question(server: Server) -> None:
+    numbers = iter(range(10))
+
+    @server.tool
+    async def page(ctx: Context) -> str:
+        url = "https://example.com"
+        answer = await ctx.elicit_url("Go", url, f"visit-{next(numbers)}", key="page")
+        await ctx.elicitation_complete("visit-0")
+        return answer.action
+
+    async with Asker(server, ALL) as client:
+        questions, state = asked(await client.call_with(tool="page"))
+        assert questions["page"]["params"] == {
+            "mode": "url",
+            "message": "Go",
+            "url": "https://example.com",
+        }
+        answer = await client.call_with(state, {"page": {"action": "accept"}}, "page")
+        assert text(answer) == "accept"
+
+
 # --- by hand
 
 

@@ -228,16 +228,25 @@ class ModelQuestion(Question[CreateMessageResult]):
         return result
 
 
-class RootsQuestion(Question[list[Root]]):
+class Roots(list[Root]):
+    """Where the client works."""
+
+    @property
+    def roots(self) -> list[Root]:
+        """The same, as the result of the protocol has it."""
+        return self
+
+
+class RootsQuestion(Question[Roots]):
     """Where does the client work? Spec: client/roots#listing-roots."""
 
     method = ROOTS_LIST
     key = "roots"
 
-    def read(self, answer: Raw) -> list[Root]:
+    def read(self, answer: Raw) -> Roots:
         """Read the roots."""
         result: ListRootsResult = self._decode(answer)
-        return result.roots
+        return Roots(result.roots)
 
 
 class WrittenQuestion(Question[Any]):
@@ -322,7 +331,7 @@ def elicit_url(
     return PageQuestion(_checked(message), _checked_url(url), timeout, elicitation_id)
 
 
-def list_roots(*, timeout: float | None = ANSWER_TIMEOUT) -> Question[list[Root]]:
+def list_roots(*, timeout: float | None = ANSWER_TIMEOUT) -> Question[Roots]:
     """Return the question where the client works; put it with `Context.ask`."""
     return RootsQuestion(None, timeout)
 
@@ -430,6 +439,7 @@ __all__ = [
     "ModelQuestion",
     "PageQuestion",
     "Question",
+    "Roots",
     "RootsQuestion",
     "as_question",
     "elicit",

@@ -1,5 +1,6 @@
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import UNSET, Raw
 
@@ -12,7 +13,8 @@ from wigwag.schema import (
     GetPromptRequestParams,
     ReadResourceRequestParams,
 )
-from wigwag.server.memory import Keeper, Memory, _purpose
+from wigwag.server.memory import Keeper, Memory, _purpose, inputs_of
+from wigwag.server.principal import Principal
 from wigwag.server.questions import Answer
 from wigwag.server.sealing import Seal
 
@@ -104,6 +106,50 @@ def test_what_was_sealed_but_is_no_memory_is_refused() -> None:
     for content in (b"", b"[]", b'{"expires":"x"}'):
         with pytest.raises(RequestFailed, match="is not one for this request"):
             keeper().open(Seal([KEY]).seal(content, purpose), call("t"), now=0.0)
+
+
+ANN, BOB = Principal("ann", "https://a.example"), Principal("bob", "https://a.example")
+OTHER_ANN = Principal("ann", "https://b.example")
+
+
+@pytest.mark.parametrize("owner", [None, ANN, BOB, OTHER_ANN], ids=str)
+def test_nor_for_another_principal(owner: Principal | None) -> None:
+    state = keeper().seal(Memory(), call("t"), now=0.0, principal=owner)
+    for other in (None, ANN, BOB, OTHER_ANN, Principal("ann"), Principal("", "ann")):
+        if other == owner:
+            keeper().open(state, call("t"), now=0.0, principal=other)
+        else:
+            with pytest.raises(RequestFailed, match="is not one for this request"):
+                keeper().open(state, call("t"), now=0.0, principal=other)
+    if owner is not None:  # what they may do, and what else is known of them, may change meanwhile
+        same = Principal(owner.subject, owner.issuer, frozenset({"x"}), {"exp": 1})
+        keeper().open(state, call("t"), now=0.0, principal=same)
+
+
+def test_an_empty_address_is_one() -> None:
+    empty = request("resources/read", ReadResourceRequestParams(uri=""))
+    keeper().open(keeper().seal(Memory(), empty, now=0.0), empty, now=0.0)
+
+
+def own(params: bytes) -> RequestReceived:
+    received = request("com.example/ask", None)
+    source = b'{"jsonrpc":"2.0","id":1,"method":"com.example/ask","params":%b}' % params
+    return msgspec.structs.replace(received, source=source)
+
+
+def test_methods_of_the_servers_own_are_told_apart_by_their_params() -> None:
+    state = keeper().seal(Memory(), own(b'{"a":1,"_meta":{"x":1}}'), now=0.0)
+    retry = b'{"_meta":{"y":2},"inputResponses":{"k":{"action":"cancel"}},"requestState":"s","a":1}'
+    keeper().open(state, own(retry), now=0.0)
+    inputs = inputs_of(own(retry))
+    assert (inputs.request_state, list(inputs.input_responses)) == ("s", ["k"])
+    with pytest.raises(RequestFailed, match="is not one for this request"):
+        keeper().open(state, own(b'{"a":2}'), now=0.0)
+    inputs = inputs_of(own(b"{}"))
+    assert (inputs.request_state, inputs.input_responses) == (UNSET, UNSET)
+    with pytest.raises(RequestFailed, match="Invalid params") as refused:
+        inputs_of(own(b'{"requestState":3}'))
+    assert refused.value.code == -32602
 
 
 def test_there_is_a_limit_to_it() -> None:

@@ -10,8 +10,10 @@ from wigwag.schema import (
     CreateMessageRequestParams,
     CreateMessageResult,
     ElicitationCapability,
+    ElicitRequestFormParams,
     ElicitResult,
     ImageContent,
+    InputRequest,
     ListRootsResult,
     ModelPreferences,
     Root,
@@ -28,6 +30,7 @@ from wigwag.server.questions import (
     AnswerUnfit,
     CancelledElicitation,
     DeclinedElicitation,
+    as_question,
     read_by_shape,
 )
 
@@ -62,8 +65,8 @@ def test_models_and_roots_are_read_as_the_protocol_has_them() -> None:
         role="assistant", model="m", content=TextContent(text="hi")
     )
     assert answer.text == "hi"
-    [root] = list_roots().read(raw({"roots": [{"uri": "file:///a"}]}))
-    assert root == Root(uri="file:///a")
+    roots = list_roots().read(raw({"roots": [{"uri": "file:///a"}]}))
+    assert roots == roots.roots == [Root(uri="file:///a")]
 
 
 @pytest.mark.parametrize(
@@ -111,8 +114,57 @@ def test_what_cannot_be_shown_to_a_user_is_refused() -> None:
     for message in (None, 3, b"text"):
         with pytest.raises(TypeError, match="the message to the user is text"):
             elicit(message, str)  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="'example' is no URL"):
-        elicit_url("Go", "example")
+    for url in ("example", "https:", "https:///path", "http://[::1", "https://a b", "x:\n", ""):
+        with pytest.raises(ValueError, match="is no URL"):
+            elicit_url("Go", url)
+    with pytest.raises(TypeError, match="a URL is text"):
+        elicit_url("Go", 3)  # type: ignore[arg-type]
+    for url in (
+        "https://example.com/a?b#c",
+        "http://[::1]:80",
+        "app:open",
+        "https://\u00e9.example",
+    ):
+        assert elicit_url("Go", url).params.url == url  # type: ignore[union-attr]
+
+
+def test_fields_that_were_left_empty_may_come_as_null() -> None:
+    question = elicit("Who?", {"name": str, "age": int | None, "note": str | None})
+    content = {"name": "Ada", "age": None, "note": "null"}
+    accepted = question.read(raw({"action": "accept", "content": content}))
+    assert accepted.content == {"name": "Ada", "note": "null"}
+    assert accepted.data == {"name": "Ada", "note": "null"}
+    for odd in (b'{"action":"accept","content":null}', b'{"action":null}', b"null", b'["null"]'):
+        with pytest.raises(AnswerRefused):
+            question.read(raw(odd))
+
+
+def test_a_question_may_be_written_as_the_protocol_has_it() -> None:
+    form = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
+    question = as_question(InputRequest(method="elicitation/create", params=raw(form)))
+    assert isinstance(question.params, ElicitRequestFormParams)
+    assert question.needed == elicit("?").needed
+    assert question.read(raw({"action": "decline"})) == ElicitResult(action="decline")
+    page = {"mode": "url", "message": "Go", "url": "https://example.com"}
+    question = as_question(InputRequest(method="elicitation/create", params=raw(page)))
+    assert question.needed == elicit_url("?", "https://x.example").needed
+    assert as_question(InputRequest(method="roots/list")).method == "roots/list"
+    assert as_question(question) is question
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        (InputRequest(method="tools/list"), "the client cannot be asked tools/list"),
+        (InputRequest(method="elicitation/create"), "elicitation/create cannot be asked so"),
+        (InputRequest(method="sampling/createMessage", params=Raw(b"[]")), "cannot be asked so"),
+        ("Who?", "'Who\\?' is no question"),
+    ],
+    ids=str,
+)
+def test_what_is_no_question_is_refused(what: Any, why: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=why):
+        as_question(what)
 
 
 def test_options_of_sampling_are_left_out_unless_given() -> None:
