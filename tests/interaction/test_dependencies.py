@@ -1,7 +1,7 @@
 """What handlers depend on: made before them, closed after them, in every revision."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,9 @@ from tests.interaction.connecting import (
 )
 from tests.interaction.peers import PeerClient
 from tests.interaction.workshop import workshop
-from wigwag import Client, Context, Depends, Server, ToolError
+from tests.pair import notification
+from tests.watch import WireWatch
+from wigwag import Client, Context, Depends, Server, ToolError, elicit
 from wigwag.schema import (
     LATEST_LEGACY,
     LATEST_MODERN,
@@ -239,6 +241,77 @@ async def test_what_takes_no_arguments_is_made_once_for_a_request_and_what_it_re
         assert made == ["hammer", "till", "saw", "nail"]
         await text_of(client, "tour", thing="hammer")
         assert made.count("till") == 2
+
+
+async def test_a_mounted_server_has_its_own_dependencies_and_asks_by_the_same_call(
+    revision: str,
+) -> None:
+    inner, outer = Server("inner"), Server("outer")
+    journal: list[str] = []
+
+    def place(ctx: Context) -> Iterator[str]:
+        journal.append(f"{ctx.server.info.name} up")
+        yield ctx.server.info.name
+        journal.append(f"{ctx.server.info.name} down")
+
+    async def sure() -> Any:
+        return elicit("Sure?", bool)
+
+    @inner.tool
+    def where(place: Annotated[str, Depends(place)]) -> str:
+        return place
+
+    @inner.resource("inner://page")
+    async def page(
+        place: Annotated[str, Depends(place)], sure: Annotated[bool, Depends(sure)]
+    ) -> str:
+        return f"{place} {sure}"
+
+    @outer.tool
+    async def read(ctx: Context, sure: Annotated[bool, Depends(sure)]) -> str:
+        [contents] = await ctx.read_resource("inner://page")
+        return f"{contents.content!s} {sure}"
+
+    outer.mount(inner, prefix="in")
+    async with Client(outer, mode=revision, **ABLE) as client:
+        assert await text_of(client, "in_where") == "inner"
+        assert journal == ["inner up", "inner down"]
+        if revision < V2025_06_18:
+            return
+        journal.clear()
+        asked: list[str] = []
+
+        def answer(params: ElicitRequestFormParams) -> dict[str, Any]:
+            asked.append(params.message)
+            return {"value": True}
+
+    async with Client(outer, mode=revision, elicitation=answer) as client:
+        assert await text_of(client, "read") == "inner True True"
+    assert journal == ["inner up", "inner down"]
+    assert asked == ["Sure?"]
+
+
+async def test_what_takes_a_notification_has_dependencies_too(
+    server: Server, revision: str, wire: WireWatch
+) -> None:
+    wire.allow_extensions("com.example/moved")
+    journal: list[str] = []
+    closed = asyncio.Event()
+
+    async def log() -> AsyncIterator[list[str]]:
+        yield journal
+        journal.append("closed")
+        closed.set()
+
+    @server.notification("com.example/moved")
+    async def moved(to: str, log: Annotated[list[str], Depends(log)]) -> None:
+        log.append(to)
+
+    async with PeerClient(server, revision) as peer:
+        peer.send(notification("com.example/moved", {"to": "here"}))
+        async with asyncio.timeout(PATIENCE):
+            await closed.wait()
+    assert journal == ["here", "closed"]
 
 
 async def test_a_dependency_can_be_replaced(server: Server, revision: str) -> None:

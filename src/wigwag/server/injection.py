@@ -109,6 +109,11 @@ class Injection:
             ToolError: The user declined what one of them has asked.
             ArgumentsRefused: One of them needs an argument that was left out.
         """
+        return await context.run_in_scope(partial(self._run, arguments, context, threads))
+
+    async def _run(
+        self, arguments: Any, context: Context[Any], threads: WorkerThreads | None
+    ) -> Any:
         making = _Making(self, arguments, context, threads)
         injected = {name: await making.value(name, it) for name, it in self._wanted.items()}
         call = partial(self._parameters.call, arguments, context, injected)

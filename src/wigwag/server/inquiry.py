@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from wigwag.server.scope import Scope
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 _FORM: Final = ClientCapabilities(elicitation=ElicitationCapability())
 _PAGE: Final = ClientCapabilities(elicitation=ElicitationCapability(url={}))
@@ -429,16 +430,8 @@ class Inquiry:
     ) -> T | InputRequired | InputRequiredResult:
         """Run the handler once. If it is unwound, what comes of it otherwise does not matter."""
         try:
-            try:
-                value = await run()
-                value = asked_by(value) or value
-            except BaseException as error:
-                self._has_ended = True
-                if self._scope is not None:
-                    await self._close_scope(error)
-                raise
-            if self._scope is not None:
-                await self._close_scope(None)
+            value = await self._run_and_close(run)
+            value = asked_by(value) or value
         except (Exception, Unwinding, BaseExceptionGroup) as error:
             asked = self._unwound()
             if asked is not None:
@@ -447,6 +440,24 @@ class Inquiry:
                 raise _on_purpose(error) or error from None
             raise
         return self._unwound() or value
+
+    async def _run_and_close(self, run: Callable[[], Awaitable[R]]) -> R:
+        try:
+            value = await run()
+        except BaseException as error:
+            self._has_ended = True
+            if self._scope is not None:
+                await self._close_scope(error)
+            raise
+        if self._scope is not None:
+            await self._close_scope(None)
+        return value
+
+    async def run_in_scope(self, run: Callable[[], Awaitable[R]]) -> R:
+        """Run what has dependencies; they are closed when all that is being served has ended."""
+        if (self._outer or self)._is_serving:
+            return await run()
+        return await self._run_and_close(run)  # a notification: it is not served, only heard
 
     @property
     def scope(self) -> Scope:
