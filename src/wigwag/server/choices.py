@@ -67,7 +67,7 @@ def choice_of_types(kinds: Sequence[Any]) -> Any:
 
 
 def _name(kind: Any) -> str:
-    return getattr(kind, "__name__", None) or str(kind)
+    return kind.__name__ if isinstance(kind, type) else str(kind).replace("typing.", "")
 
 
 def _count_known(kind: Any, value: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 # Sections that describe parameters or members, by name.
@@ -31,7 +32,13 @@ _FIELDS: Final = _ENTRY_FIELDS | {
 
 def describe(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Return the description of a function and of each of its parameters, as far as it has them."""
-    return read_docstring(inspect.getdoc(function) or "")
+    while isinstance(function, partial):  # which has a docstring on partials
+        function = function.func
+    text = inspect.getdoc(function)
+    call = getattr(type(function), "__call__", None)  # noqa: B004 - its docstring is wanted
+    if text is None and inspect.isfunction(call):  # of an object
+        text = inspect.cleandoc(call.__doc__ or "")
+    return read_docstring(text or "")
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:

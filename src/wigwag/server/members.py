@@ -53,17 +53,24 @@ def members_of(kind: type, names: Mapping[str, Any]) -> tuple[dict[str, Any], bo
         except NameError as error:
             text = f"an annotation of {kind.__name__} cannot be understood: {error}"
             raise TypeError(text) from None
+    known = _fields_of(kind)
+    if known is None:
+        return hints, alone
+    # Msgspec would read those too that the class fills in itself.
+    alone = alone and all(is_given for is_given in known.values())
+    return {name: hints.get(name, Any) for name in known if known[name]}, alone
+
+
+def _fields_of(kind: Any) -> dict[str, bool] | None:
+    """Return the members of a class, and whether objects are made with them."""
     if dataclasses.is_dataclass(kind):
-        known = [field.name for field in dataclasses.fields(kind) if field.init]
-    elif issubclass(kind, msgspec.Struct):
-        known = list(kind.__struct_fields__)
-    elif _is_named_tuple(kind):
-        known = list(kind._fields)  # type: ignore[attr-defined]  # looked at right above
-    elif hasattr(kind, "__attrs_attrs__"):
-        known = [field.name for field in kind.__attrs_attrs__ if field.init]
-    else:
-        known = list(hints)
-    return {name: hints.get(name, Any) for name in known}, alone
+        return {field.name: field.init for field in dataclasses.fields(kind)}
+    if issubclass(kind, msgspec.Struct):
+        return dict.fromkeys(kind.__struct_fields__, True)
+    if _is_named_tuple(kind):
+        return dict.fromkeys(kind._fields, True)
+    attributes = getattr(kind, "__attrs_attrs__", None)
+    return None if attributes is None else {field.name: field.init for field in attributes}
 
 
 def with_members(kind: Any, hints: Mapping[str, Any]) -> Any:
@@ -134,9 +141,11 @@ def _default_of(kind: Any, name: str) -> tuple[Any, Any]:
         missing = field.default is dataclasses.MISSING
         return msgspec.NODEFAULT if missing else field.default, None
     if issubclass(kind, msgspec.Struct):
-        found = next(field for field in msgspec.structs.fields(kind) if field.name == name)
-        factory = found.default_factory
-        return found.default, None if factory is msgspec.NODEFAULT else factory
+        # Not `msgspec.structs.fields`: that wants to understand all annotations.
+        names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+        given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        default = given.get(name, msgspec.NODEFAULT)
+        return default, getattr(default, "factory", None)
     if _is_named_tuple(kind):
         return kind._field_defaults.get(name, msgspec.NODEFAULT), None
     attribute: Any = next(field for field in kind.__attrs_attrs__ if field.name == name)

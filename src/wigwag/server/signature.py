@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -72,7 +72,7 @@ class Parameters:
         self.types: dict[str, Any] = {}
         self.defaults: dict[str, Any] = {}
         self._factories: dict[str, Callable[[], Any]] = {}
-        for parameter in inspect.signature(function).parameters.values():
+        for parameter in parameters_of(function):
             self._add(parameter, hints, context_type)
         self.descriptions = {name: descriptions.get(name, "") for name in self.types}
         self._struct = self._make_struct()
@@ -203,7 +203,7 @@ class Parameters:
         if kind in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD):
             raise TypeError(f"`*{name}` of {self._name} cannot be an argument: give it a name")
         (self._keyword if kind is Kind.KEYWORD_ONLY else self._positional).append(name)
-        annotation = hints.get(name, Any)
+        annotation = hints.get(name, _annotation_of(parameter))
         if is_context(annotation, context_type):
             self.context = name
             return
@@ -278,7 +278,7 @@ class Parameters:
             if self.descriptions[name]:
                 described.setdefault("description", self.descriptions[name])
             if name in self.defaults:
-                described = default_of(self.defaults[name]) | described
+                described |= default_of(self.defaults[name])
             properties[name] = described
         required = [name for name in self.types if name not in self.defaults]
         if required:
@@ -295,21 +295,46 @@ def type_hints(function: Callable[..., Any], frame: types.FrameType | None) -> d
     Raises:
         TypeError: One of them names what cannot be found.
     """
-    target: Any = function
-    if not isinstance(function, types.FunctionType | types.MethodType | partial):
-        target = type(function).__call__
-    target = target.func if isinstance(target, partial) else target
+    target = _annotated_part(function)
     try:
-        return typing.get_type_hints(target, include_extras=True)
+        hints = typing.get_type_hints(target, include_extras=True)
     except NameError:
         # Annotations that are text may name a class that is local to where they stand.
         local = {} if frame is None else frame.f_locals
-    names = {**local, **getattr(inspect.unwrap(target), "__globals__", {})}
+        names = {**local, **getattr(inspect.unwrap(target), "__globals__", {})}
+        try:
+            hints = typing.get_type_hints(target, names, include_extras=True)
+        except NameError as error:
+            name = getattr(function, "__qualname__", repr(function))
+            raise TypeError(f"an annotation of {name} cannot be understood: {error}") from None
+    if isinstance(function, type):
+        hints["return"] = function
+    return hints
+
+
+def _annotated_part(function: Any) -> Any:
+    """Return what of something that can be called has its annotations."""
+    while isinstance(function, partial):
+        function = function.func
+    if isinstance(function, type):
+        return function.__init__  # type: ignore[misc]  # its own, for its annotations
+    is_function = isinstance(function, types.FunctionType | types.MethodType)
+    if is_function or hasattr(function, "__wrapped__"):  # which have those of what they wrap
+        return function
+    return type(function).__call__
+
+
+def parameters_of(function: Callable[..., Any]) -> Iterable[Kind]:
+    """Return the parameters of a function.
+
+    Raises:
+        TypeError: Nobody knows them.
+    """
     try:
-        return typing.get_type_hints(target, names, include_extras=True)
-    except NameError as error:
+        return inspect.signature(function).parameters.values()
+    except ValueError:
         name = getattr(function, "__qualname__", repr(function))
-        raise TypeError(f"an annotation of {name} cannot be understood: {error}") from None
+        raise TypeError(f"{name} does not say what it takes: write a function around it") from None
 
 
 def _accepts_none(annotation: Any) -> bool:
@@ -323,6 +348,12 @@ def _in_short(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "it contains itself under another name; take a dataclass or a model that does"
     return str(error).split("\n", 1)[0]
+
+
+def _annotation_of(parameter: Kind) -> Any:
+    """Return the annotation of a parameter that only the signature knows of."""
+    said = parameter.annotation
+    return Any if said is Kind.empty or isinstance(said, str) else said
 
 
 def _identity(value: Any) -> Any:

@@ -16,7 +16,7 @@ from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.schema.json_schema import make_check
 from wigwag.server.dependencies import Dependency, mark_of
 from wigwag.server.docstrings import describe
-from wigwag.server.signature import NOTHING, ArgumentsRefused, is_context, type_hints
+from wigwag.server.signature import NOTHING, ArgumentsRefused, is_context, parameters_of, type_hints
 
 Kind = inspect.Parameter
 
@@ -67,7 +67,7 @@ class WrittenParameters:
             self._check = make_check(schema)
         except ValueError as error:
             raise ValueError(f"the input schema of {self._name} is none: {error}") from None
-        for parameter in inspect.signature(function).parameters.values():
+        for parameter in parameters_of(function):
             self._add(parameter, hints.get(parameter.name, Any), context_type)
         self._match()
         self.decode: Callable[[Any], Any] = self.read
