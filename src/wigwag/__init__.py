@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wigwag.protocol.server import CacheHint
     from wigwag.server.context import Context
     from wigwag.server.dependencies import Depends, Resolve
+    from wigwag.server.files import safe_join
     from wigwag.server.header import Header
     from wigwag.server.input_required import InputRequired
     from wigwag.server.limits import Limits
@@ -100,6 +101,7 @@ _HOMES = {
     "elicit": "wigwag.server.questions",
     "elicit_url": "wigwag.server.questions",
     "list_roots": "wigwag.server.questions",
+    "safe_join": "wigwag.server.files",
     "sample": "wigwag.server.questions",
 }
 
@@ -149,6 +151,7 @@ __all__ = [
     "elicit",
     "elicit_url",
     "list_roots",
+    "safe_join",
     "sample",
 ]
 

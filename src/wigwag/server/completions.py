@@ -72,12 +72,13 @@ class Completers:
             InvalidOutput: A function returned what are no values.
         """
         context = params.context
-        known = {} if context is UNSET or context.arguments is UNSET else context.arguments
+        given = None if context is UNSET or context.arguments is UNSET else context
+        known = {} if given is None else given.arguments
         specific = self._by_argument.get((_feature_of(params), params.argument.name))
         if specific is not None:
             found = await self._call(specific, params.argument.value, known)
         elif self._general is not None:
-            found = await self._call(self._general, params.ref, params.argument, context or None)
+            found = await self._call(self._general, params.ref, params.argument, given)
         else:
             found = None
         if found is None and specific is None:

@@ -28,7 +28,7 @@ class Message:
     """
 
     def __init__(self, content: Any, role: Role = "user") -> None:
-        self.role = role
+        self.role: Role = role
         self.content = _to_block(content)
 
     def __repr__(self) -> str:

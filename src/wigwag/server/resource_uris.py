@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_or
 from msgspec import Struct
 
 from wigwag.server.uri_matching import UriMatcher
-from wigwag.server.uri_templates import Expression, UriTemplate, Variable
+from wigwag.server.uri_parts import ParsedTemplate, Variable
 
 if TYPE_CHECKING:
     from wigwag.server.uri_layout import Kind
@@ -94,14 +94,9 @@ class ResourceUris:
         defaults: Collection[str],
         security: ResourceSecurity | None = None,
     ) -> None:
-        parsed = UriTemplate(template)
+        parsed = ParsedTemplate(template)
         self.names = parsed.names
-        variables = [
-            variable
-            for part in parsed.parts
-            if isinstance(part, Expression)
-            for variable in part.variables
-        ]
+        variables = parsed.variables
         _check_names(template, self.names, types, defaults)
         for variable in variables:
             _check_type(template, variable, types[variable.name])

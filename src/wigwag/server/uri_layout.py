@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from wigwag.server.uri_templates import (
+from wigwag.server.uri_parts import (
     Expression,
+    ParsedTemplate,
     Part,
-    UriTemplate,
     Variable,
     encode_literal,
 )
@@ -65,7 +65,7 @@ class Layout:
         ValueError: Values cannot be told apart in what the template expands to.
     """
 
-    def __init__(self, template: UriTemplate, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, template: ParsedTemplate, kinds: Mapping[str, Kind]) -> None:
         self.query: list[Field] = []
         self.has_query = False
         self.fixed: list[str] = []
@@ -76,7 +76,7 @@ class Layout:
         self._kinds = kinds
         self._pieces: list[Piece] = []
         self._matrix: dict[str, Field] | None = None
-        self._check_names(template.parts)
+        self._check_names(template.variables)
         path: list[Part] = []
         for part in template.parts:
             if self.fragment is not None:
@@ -94,14 +94,14 @@ class Layout:
     def _ambiguous(self, why: str) -> ValueError:
         return ValueError(f"{self._template} cannot be matched back: {why}")
 
-    def _check_names(self, parts: tuple[Part, ...]) -> None:
+    def _check_names(self, variables: list[Variable]) -> None:
+        """See to it that a variable stands there once, or again by its first characters."""
         seen: dict[str, bool] = {}
-        for part in parts:
-            for name, is_exploded, prefix in part.variables if isinstance(part, Expression) else ():
-                both_whole = prefix is None and not seen.get(name, True)
-                if name in seen and (both_whole or is_exploded or self._kind(name) == "list"):
-                    raise ValueError(f"{self._template}: the variable {name} stands in it twice")
-                seen[name] = prefix is not None and seen.get(name, True)
+        for name, is_exploded, prefix in variables:
+            is_whole_again = prefix is None and not seen.get(name, True)
+            if name in seen and (is_whole_again or is_exploded or self._kind(name) == "list"):
+                raise ValueError(f"{self._template}: the variable {name} stands in it twice")
+            seen[name] = prefix is not None and seen.get(name, True)
 
     def _kind(self, name: str, *, is_exploded: bool = False) -> Kind:
         return self._kinds.get(name, "list" if is_exploded else "text")
@@ -115,9 +115,10 @@ class Layout:
     # --- fragment and query
 
     def _add_fragment(self, expression: Expression) -> None:
-        if len(expression.variables) > 1:
+        variable, *others = expression.variables
+        if others:
             raise self._ambiguous("several variables share {#…}, and their values may have commas")
-        self.fragment = self._field(expression.variables[0], excluded="")
+        self.fragment = self._field(variable, excluded="")
 
     def _add_query(self, expression: Expression, path: list[Part]) -> None:
         if not self.has_query and expression.operator == "&":

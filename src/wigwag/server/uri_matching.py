@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from wigwag.server.uri_layout import Field, Kind, Layout, Piece, Segment
-from wigwag.server.uri_templates import UriTemplate, encode_literal
+from wigwag.server.uri_parts import ParsedTemplate, encode_literal
 
 Values: TypeAlias = dict[str, Any]  # text, or a list of texts
 
@@ -38,7 +38,7 @@ class UriMatcher:
         ValueError: Values cannot be told apart in what the template expands to.
     """
 
-    def __init__(self, template: UriTemplate, kinds: Mapping[str, Kind] | None = None) -> None:
+    def __init__(self, template: ParsedTemplate, kinds: Mapping[str, Kind] | None = None) -> None:
         self.names = template.names
         layout = Layout(template, kinds or {})
         self._query = {field.variable.name: field for field in layout.query}
@@ -235,7 +235,7 @@ def _store(field: Field, value: str | list[str], values: Values) -> None:
         values[name] = value
         return
     # It stands there twice, once by its first characters.
-    shorter, longer = sorted((known, value), key=len)
+    shorter, longer = sorted((str(known), str(value)), key=len)
     if not longer.startswith(shorter):
         raise _Unfit
     values[name] = longer

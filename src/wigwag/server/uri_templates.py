@@ -5,37 +5,18 @@ Spec: server/resources#resource-templates
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
-OPERATORS: Final = "+#./;?&"
-_RESERVED_OPERATORS: Final = "=,!@|"
-_RESERVED: Final = ":/?#[]@!$&'()*+,;="
-_NAME: Final = re.compile(r"(?:\w|%[0-9A-Fa-f]{2})+(?:\.(?:\w|%[0-9A-Fa-f]{2})+)*", re.ASCII)
-_TRIPLET: Final = re.compile(r"(%[0-9A-Fa-f]{2})")
-_MAX_PREFIX: Final = 9999
-
-
-class Variable(NamedTuple):
-    """A variable of a template, with its modifier."""
-
-    name: str
-    is_exploded: bool = False
-    prefix: int | None = None
-    """How many characters of the value are used; `None` for all."""
-
-
-class Expression(NamedTuple):
-    """What stands between braces."""
-
-    operator: str
-    """One of `OPERATORS`, or nothing."""
-    variables: tuple[Variable, ...]
-
-
-Part: TypeAlias = str | Expression
+from wigwag.server.uri_matching import UriMatcher
+from wigwag.server.uri_parts import (
+    Expression,
+    ParsedTemplate,
+    Variable,
+    encode_literal,
+    quote_text,
+)
 
 
 class _Style(NamedTuple):
@@ -60,7 +41,7 @@ _STYLES: Final = {
 }
 
 
-class UriTemplate:
+class UriTemplate(ParsedTemplate):
     """A template of RFC 6570, all of its levels.
 
     >>> template = UriTemplate("kite://articles/{slug}{?lang,page}")
@@ -69,28 +50,13 @@ class UriTemplate:
     >>> template.match("kite://articles/sso%20loop?page=2")
     {'slug': 'sso loop', 'page': '2'}
 
-    Attributes:
-        template: The template, as it was written.
-        parts: Its literal texts and its expressions, in order.
-        names: The names of its variables, in order.
-
     Raises:
         ValueError: It is no template; the text says why.
     """
 
     def __init__(self, template: str) -> None:
-        self.template = template
-        self.parts = _parse(template)
-        variables = [v for part in self.parts if isinstance(part, Expression) for v in part[1]]
-        self.names = list(dict.fromkeys(variable.name for variable in variables))
-
-    def __str__(self) -> str:
-        """The template, as it was written."""
-        return self.template
-
-    def __repr__(self) -> str:
-        """As it is made."""
-        return f"UriTemplate({self.template!r})"
+        super().__init__(template)
+        self._matcher: UriMatcher | None = None  # not every template can be matched back
 
     def expand(self, values: Mapping[str, Any]) -> str:
         """Return the URI that the template stands for with these values.
@@ -120,9 +86,9 @@ class UriTemplate:
             ValueError: Values cannot be told apart in what this template expands to; the text
                 says where.
         """
-        from wigwag.server.uri_matching import UriMatcher  # noqa: PLC0415 - it needs this module
-
-        values = UriMatcher(self).match(uri)
+        if self._matcher is None:
+            self._matcher = UriMatcher(self)
+        values = self._matcher.match(uri)
         if values is None or any(name.startswith("?") for name in values):
             return None
         return values
@@ -143,20 +109,9 @@ class UriTemplate:
         return style.first + style.separator.join(texts) if texts else ""
 
 
-def encode_literal(text: str) -> str:
-    """Encode what must not stand in a URI as it is, and nothing else.
-
-    Raises:
-        UnicodeEncodeError: It has a lone surrogate.
-    """
-    if text.isascii() and text.isprintable() and not any(char in text for char in ' "<>\\^`{|}'):
-        return text
-    return _quote(text, keeps_reserved=True)
-
-
 def _expand_variable(variable: Variable, value: Any, style: _Style) -> str:
     def encode(item: Any) -> str:
-        return _quote(_text(item), keeps_reserved=style.keeps_reserved)
+        return quote_text(_text(item), keeps_reserved=style.keeps_reserved)
 
     def named(item: str) -> str:
         if not style.is_named:
@@ -179,64 +134,3 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value.value if isinstance(value, Enum) else value)
-
-
-def _quote(text: str, *, keeps_reserved: bool) -> str:
-    from urllib.parse import quote  # noqa: PLC0415 - most servers start without it
-
-    if not keeps_reserved:
-        return quote(text, safe="")
-    # What is encoded already stays so.
-    pieces = _TRIPLET.split(text)
-    return "".join(
-        piece if index % 2 else quote(piece, safe=_RESERVED) for index, piece in enumerate(pieces)
-    )
-
-
-def _parse(template: str) -> tuple[Part, ...]:
-    parts: list[Part] = []
-    position = 0
-    while position < len(template):
-        opening = template.find("{", position)
-        literal = template[position:] if opening < 0 else template[position:opening]
-        if "}" in literal:
-            raise ValueError(f"{template}: a brace is closed that was not opened")
-        if literal:
-            parts.append(literal)
-        if opening < 0:
-            break
-        closing = template.find("}", opening)
-        if closing < 0:
-            raise ValueError(f"{template}: a brace is opened and not closed")
-        try:
-            parts.append(_parse_expression(template[opening + 1 : closing]))
-        except ValueError as error:
-            raise ValueError(f"{template}: {error}") from None
-        position = closing + 1
-    return tuple(parts)
-
-
-def _parse_expression(text: str) -> Expression:
-    operator = text[:1] if text[:1] in tuple(OPERATORS) else ""
-    if text[:1] in tuple(_RESERVED_OPERATORS):
-        raise ValueError(f"{{{text}}} begins with {text[0]!r}, which has no meaning yet")
-    names = text[len(operator) :].split(",")
-    return Expression(operator, tuple(_parse_variable(name, text) for name in names))
-
-
-def _parse_variable(text: str, expression: str) -> Variable:
-    name, colon, digits = text.partition(":")
-    prefix = None
-    if colon:
-        if not (digits.isascii() and digits.isdigit() and 1 <= int(digits) <= _MAX_PREFIX):
-            raise ValueError(f"{{{expression}}}: after the colon stands a number up to 9999")
-        prefix = int(digits)
-    is_exploded = name.endswith("*")
-    name = name.removesuffix("*")
-    if is_exploded and prefix is not None:
-        raise ValueError(f"{{{expression}}}: a variable has `*` or `:`, not both")
-    if _NAME.fullmatch(name) is None:
-        raise ValueError(
-            f"{{{expression}}}: {name!r} is no name; it has letters, digits, `_` and single dots"
-        )
-    return Variable(name, is_exploded, prefix)

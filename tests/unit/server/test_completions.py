@@ -78,11 +78,13 @@ async def test_a_function_for_everything_gets_reference_argument_and_context() -
     known = CompletionContext(arguments={"y": "1"})
     first = await completers.complete(params("a", ref=TEMPLATE, context=known))
     second = await completers.complete(params("b"))
+    await completers.complete(params("b", context=CompletionContext()))
     third = await completers.complete(params("c", argument="own"))
     assert first.completion.values == second.completion.values == ["all"]
     assert third.completion.values == ["own"]
     assert seen == [
         (TEMPLATE, CompletionArgument(name="x", value="a"), known),
+        (PROMPT, CompletionArgument(name="x", value="b"), None),
         (PROMPT, CompletionArgument(name="x", value="b"), None),
     ]
 

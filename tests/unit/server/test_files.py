@@ -10,7 +10,13 @@ import pytest
 
 from wigwag.errors import ResourceNotFound, ToolError
 from wigwag.schema import Annotations, ResourceContents
-from wigwag.server.files import MAX_ENTRIES, DirectorySource, FileSource, mime_type_of
+from wigwag.server.files import (
+    MAX_ENTRIES,
+    DirectorySource,
+    FileSource,
+    mime_type_of,
+    safe_join,
+)
 
 LINKS = hasattr(os, "symlink") and os.name == "posix"
 needs_links = pytest.mark.skipif(not LINKS, reason="links need rights elsewhere")
@@ -288,3 +294,19 @@ def test_types_are_told_by_names() -> None:
     assert mime_type_of("Makefile") is None
     assert mime_type_of(".env") is None
     assert mime_type_of("b.unheard-of") is None
+
+
+def test_a_path_can_be_kept_below_a_directory_by_hand(folder: Path) -> None:
+    assert safe_join(folder, "a.md") == (folder / "a.md").resolve()
+    assert safe_join(str(folder), "deep", "../a.md") == (folder / "a.md").resolve()
+    assert safe_join(folder) == folder.resolve()
+    for parts in (["../secret.txt"], ["/etc/passwd"], ["deep", "..", ".."], ["a\0b"], ["../docs2"]):
+        with pytest.raises(ValueError, match="is not below the directory"):
+            safe_join(folder, *parts)
+
+
+@needs_links
+def test_a_link_does_not_lead_such_a_path_out(folder: Path) -> None:
+    (folder / "up").symlink_to(folder.parent)
+    with pytest.raises(ValueError, match="is not below the directory"):
+        safe_join(folder, "up/secret.txt")
