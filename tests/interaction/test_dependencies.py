@@ -1,6 +1,7 @@
 """What handlers depend on: made before them, closed after them, in every revision."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -361,6 +362,62 @@ async def test_the_timeout_of_a_tool_is_also_that_of_its_dependencies(
     async with Client(server, mode=revision) as client:
         text = await error_of(client, "patient")
     assert text == "patient was stopped after its limit of 0.05 s"
+
+
+async def test_a_stopped_tool_is_answered_although_its_thread_goes_on_with_its_dependencies(
+    server: Server, revision: str
+) -> None:
+    journal: list[str] = []
+    gate, closed = threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def tool() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            journal.append("closed")
+            loop.call_soon_threadsafe(closed.set)
+
+    @server.tool(timeout=0.05)
+    def block(tool: Annotated[None, Depends(tool)]) -> None:
+        assert gate.wait(PATIENCE)
+        journal.append("done")
+
+    async with Client(server, mode=revision) as client:
+        text = await error_of(client, "block")
+        assert text == "block was stopped after its limit of 0.05 s"
+        assert journal == []
+        gate.set()
+        async with asyncio.timeout(PATIENCE):
+            await closed.wait()
+    assert journal == ["done", "closed"]
+
+
+async def test_a_call_that_is_given_up_while_its_thread_asks_is_closed(server: Server) -> None:
+    asked, closed = asyncio.Event(), asyncio.Event()
+
+    async def lamp() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            closed.set()
+
+    @server.tool
+    def ask(ctx: Context, lamp: Annotated[None, Depends(lamp)]) -> str:
+        answer: Any = ctx.elicit("Hello?", str)
+        return str(answer.data)
+
+    async def never(params: Any) -> Any:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async with Client(server, mode=LATEST_LEGACY, elicitation=never) as client:
+        calling = asyncio.create_task(client.call_tool("ask"))
+        await asked.wait()
+        calling.cancel()
+        async with asyncio.timeout(PATIENCE):
+            await closed.wait()
+        await asyncio.wait([calling])
 
 
 async def test_a_dependency_fails_as_its_handler_does(server: Server, revision: str) -> None:

@@ -472,7 +472,7 @@ class Inquiry:
 
     async def _close_scope(self, error: BaseException | None) -> None:
         if error is not None and self._asking is not None:
-            self._asking.close()  # a thread that waits for an answer would be waited for
+            self._asking.close()  # so that no thread waits for an answer any more
         scope, self._scope = self._scope, None
         assert scope is not None
         await scope.close(error)
@@ -498,7 +498,7 @@ class Inquiry:
                     self._request, self._connection, self._loop, keeper, self.principal
                 )
             else:
-                from wigwag.server.asking import AskingDirectly  # noqa: PLC0415
+                from wigwag.server.asking_directly import AskingDirectly  # noqa: PLC0415
 
                 self._asking = AskingDirectly(
                     self._request, self._connection, self._loop, lambda: self.limit

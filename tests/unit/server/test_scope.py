@@ -19,6 +19,11 @@ def threads() -> WorkerThreads:
 
 
 class Notes(list[str]):
+    async def until(self, note: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while note not in self:  # noqa: ASYNC110 - notes come from threads as well
+                await asyncio.sleep(0)
+
     @contextmanager
     def plain(
         self, name: str, *, instead: str | None = None, swallow: bool = False
@@ -101,12 +106,11 @@ async def test_what_a_thread_still_uses_is_not_closed(threads: WorkerThreads) ->
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    closing = asyncio.create_task(scope.close(None))
-    await asyncio.sleep(0)
+    await scope.close(RuntimeError("stopped"))  # does not wait for it
     assert notes == []
     gate.set()
-    await closing
-    assert notes == ["worked", "a closed"]
+    await notes.until("a closed")
+    assert notes == ["worked", "a saw stopped", "a closed"]
 
 
 async def test_what_is_cancelled_while_it_is_entered_is_left(threads: WorkerThreads) -> None:
@@ -126,9 +130,36 @@ async def test_what_is_cancelled_while_it_is_entered_is_left(threads: WorkerThre
     entering.cancel()
     with pytest.raises(asyncio.CancelledError):
         await entering
-    gate.set()
     await scope.close(None)
+    gate.set()
+    await notes.until("slow closed")
     assert notes == ["slow closed"]
+
+
+async def test_what_fails_to_close_when_nobody_listens_is_noted_in_the_log(
+    threads: WorkerThreads, caplog: pytest.LogCaptureFixture
+) -> None:
+    scope, notes = Scope(), Notes()
+    began, gate = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def work() -> None:
+        loop.call_soon_threadsafe(began.set)
+        assert gate.wait(PATIENCE)
+
+    await scope.enter(notes.plain("a"), None)
+    await scope.enter(notes.plain("b", instead="no way"), None)
+    running = asyncio.create_task(scope.run(threads, work))
+    await began.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await scope.close(RuntimeError("stopped"))
+    gate.set()
+    await notes.until("a closed")
+    await asyncio.sleep(0)
+    assert "a dependency of a call that was stopped failed to close" in caplog.text
+    assert "ValueError: no way" in caplog.text
 
 
 async def test_what_has_not_begun_when_it_is_cancelled_never_does(threads: WorkerThreads) -> None:
