@@ -1,11 +1,12 @@
 """A server whose handlers end in every way that Python has, on request.
 
-Run as a program it serves over stdio.
+Run as a program it serves over stdio; with `http`, over that.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import NoReturn
@@ -101,6 +102,11 @@ DEEDS: dict[str, Callable[[], NoReturn]] = {
 }
 
 
+async def _do(deed: str) -> NoReturn:
+    await asyncio.sleep(0)
+    DEEDS[deed]()
+
+
 @cache
 def rascals() -> Server:
     """Return the server, which keeps nothing."""
@@ -129,14 +135,15 @@ def _add_tools(server: Server) -> None:
         DEEDS[deed]()
 
     @server.tool
-    async def leave_behind() -> str:
+    async def in_group(deed: str) -> str:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_do(deed))
+        return "never"
+
+    @server.tool
+    async def leave_behind(deed: str) -> str:
         """Begin something that fails when nobody looks any more."""
-
-        async def fail() -> None:
-            await asyncio.sleep(0)
-            raise ValueError("nobody waits for this")
-
-        asyncio.get_running_loop().create_task(fail())
+        asyncio.get_running_loop().create_task(_do(deed))
         return "left"
 
     @server.tool(timeout=0.05)
@@ -191,4 +198,7 @@ def outcome_of(deed: str) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
-    rascals().run()
+    if "http" in sys.argv:
+        rascals().run("http", port=0)
+    else:
+        rascals().run()

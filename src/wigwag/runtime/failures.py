@@ -67,7 +67,8 @@ def _is_raised_by_a_handler(error: BaseException) -> bool:
     import dis  # noqa: PLC0415 - this is as rare as can be
 
     code = trace.tb_frame.f_code
-    if code is getattr(signal.getsignal(signal.SIGINT), "__code__", None):
+    on_interrupt: Any = signal.getsignal(signal.SIGINT)
+    if code is getattr(getattr(on_interrupt, "func", on_interrupt), "__code__", None):
         return False  # how the program itself treats Ctrl+C
     return dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
 

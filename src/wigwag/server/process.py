@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, Protocol
 
+from wigwag.runtime.failures import log_failure, must_pass
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.schema import Implementation
 from wigwag.server.departure import Departure
@@ -161,11 +162,26 @@ def run_until_told(
     replaced = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
         with asyncio.Runner(loop_factory=loop_factory) as runner:
-            runner.run(main())
+            _run(runner.get_loop(), main())
     finally:
         _on_signals(replaced)
     if signal.SIGINT in received:
         sys.exit(_INTERRUPTED)
+
+
+def _run(loop: asyncio.AbstractEventLoop, main: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, though a task that a handler has begun calls `sys.exit`.
+
+    asyncio lets that through to whoever runs the event loop, which can go on all the same.
+    """
+    task = loop.create_task(main)
+    while not task.done():
+        try:
+            loop.run_until_complete(task)
+        except (SystemExit, KeyboardInterrupt) as error:
+            if task.done() or must_pass(error):
+                raise
+            log_failure(error, "a task of a handler")
 
 
 def _on_signals(handlers: Mapping[signal.Signals, Any]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 import signal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -283,13 +284,14 @@ def test_an_interrupt_by_the_programs_own_way_passes() -> None:
     def on_interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        with pytest.raises(KeyboardInterrupt) as caught:
-            spin()
-        assert must_pass(caught.value)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    for handler in (on_interrupt, partial(on_interrupt)):
+        before = signal.signal(signal.SIGINT, handler)
+        try:
+            with pytest.raises(KeyboardInterrupt) as caught:
+                spin()
+            assert must_pass(caught.value)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_that_code_raises_does_not_pass() -> None:
