@@ -1,20 +1,36 @@
 """Prompts and the completion of arguments."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Literal
 
 import pytest
+from msgspec import Meta
 
 from tests.interaction.bazaar import bazaar
 from tests.interaction.connecting import text_of
-from wigwag import Client, RequestFailed, Server
+from wigwag import (
+    AssistantMessage,
+    Client,
+    File,
+    Image,
+    Message,
+    RequestFailed,
+    Server,
+    ToolError,
+    UserMessage,
+)
 from wigwag.schema import (
     Completion,
+    EmbeddedResource,
     GetPromptResult,
     ImageContent,
     PromptMessage,
     PromptReference,
     ResourceTemplateReference,
     TextContent,
+    TextResourceContents,
 )
 
 pytestmark = pytest.mark.anyio
@@ -102,6 +118,120 @@ async def test_wrong_arguments_of_a_prompt_are_invalid_params(
     assert caught.value.code == -32602
     assert caught.value.message.startswith("Invalid arguments for prompt haggle: ")
     assert complaint in caught.value.message
+
+
+async def test_messages_say_who_says_what_and_hold_media_and_resources(revision: str) -> None:
+    server = Server("s")
+
+    @server.prompt
+    def explain(component: str) -> list[Message]:
+        guide = TextResourceContents(uri="s://guide", text="Be brief.", mime_type="text/plain")
+        return [
+            UserMessage(Image(data=b"GIF89a")),
+            UserMessage(File(data="one,two", name="data.csv")),
+            UserMessage(EmbeddedResource(resource=guide)),
+            UserMessage(f"What is {component}?"),
+            AssistantMessage({"answer": 42}),
+            Message("Thanks."),
+        ]
+
+    async with Client(server, mode=revision) as client:
+        result = await client.get_prompt("explain", {"component": "it"})
+    assert said(result) == [
+        ("user", "image"),
+        ("user", "resource"),
+        ("user", "resource"),
+        ("user", "What is it?"),
+        ("assistant", '{"answer":42}'),
+        ("user", "Thanks."),
+    ]
+    picture, data, guide, *_ = (message.content for message in result.messages)
+    assert isinstance(picture, ImageContent)
+    assert (picture.data, picture.mime_type) == ("R0lGODlh", "image/gif")
+    assert isinstance(data, EmbeddedResource)
+    assert (data.resource.text, data.resource.mime_type) == ("one,two", "text/csv")
+    assert isinstance(guide, EmbeddedResource)
+    assert (guide.resource.uri, guide.resource.text) == ("s://guide", "Be brief.")
+
+
+class Tone(Enum):
+    KIND = "kind"
+    CURT = "curt"
+
+
+@dataclass
+class Place:
+    x: int
+    y: int = 0
+
+
+def planner() -> Server:
+    server = Server("s")
+
+    @server.prompt
+    def plan(
+        tone: Tone,
+        steps: Annotated[list[int], Meta(title="The steps", description="Which ones.")],
+        place: Place | None = None,
+        *,
+        loud: bool = False,
+        size: Literal["s", "m"] = "s",
+    ) -> str:
+        return f"{tone} {steps!r} {place} {loud} {size}"
+
+    @server.prompt
+    def closed() -> str:
+        raise ToolError("Come back tomorrow.")
+
+    return server
+
+
+async def test_arguments_become_what_the_function_declares(revision: str) -> None:
+    async with Client(planner(), mode=revision) as client:
+        plan = (await client.list_prompts()).prompts[0]
+        assert isinstance(plan.arguments, list)
+        steps = plan.arguments[1]
+        assert steps.description == (
+            'Which ones. In JSON: {"type":"array","items":{"type":"integer"}}'
+        )
+        if revision >= "2025-06-18":
+            assert steps.title == "The steps"
+        given = {"tone": "curt", "steps": "[1, 2]", "place": '{"x": 3}', "loud": "true"}
+        assert said(await client.get_prompt("plan", given)) == [
+            ("user", "Tone.CURT [1, 2] Place(x=3, y=0) True s")
+        ]
+        assert said(await client.get_prompt("plan", {"tone": "kind", "steps": "[]"})) == [
+            ("user", "Tone.KIND [] None False s")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("tone", "loud", "'loud'; it must be one of 'kind', 'curt'"),
+        ("steps", "1, 2", "`steps`: expected `array`"),
+        ("steps", '["x"]', "`steps`: expected `"),
+        ("loud", "very", "`loud`: expected `bool`"),
+        ("size", "l", "'l'; it must be one of 's', 'm'"),
+        ("sise", "m", "`sise` is not an argument; did you mean `size`?"),
+    ],
+)
+async def test_what_an_argument_cannot_be_is_said(
+    revision: str, name: str, value: str, complaint: str
+) -> None:
+    given = {"tone": "curt", "steps": "[1]", name: value}
+    async with Client(planner(), mode=revision) as client:
+        with pytest.raises(RequestFailed) as caught:
+            await client.get_prompt("plan", given)
+    assert caught.value.code == -32602
+    assert complaint in caught.value.message
+
+
+async def test_what_a_prompt_has_to_say_of_its_failure_is_passed_on(revision: str) -> None:
+    async with Client(planner(), mode=revision) as client:
+        with pytest.raises(RequestFailed) as caught:
+            await client.get_prompt("closed")
+    assert (caught.value.code, caught.value.message) == (-32603, "Come back tomorrow.")
 
 
 async def test_an_unknown_prompt_is_invalid_params_with_the_nearest_name(client: Client) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.interaction.bazaar import DOT, bazaar
 from tests.interaction.connecting import text_of
-from wigwag import Client, RequestFailed, Server
+from wigwag import Client, File, Image, RequestFailed, Server
 from wigwag.schema import MODERN_REVISIONS, ReadResourceResult, TextResourceContents
 
 pytestmark = pytest.mark.anyio
@@ -76,6 +76,36 @@ async def test_contents_and_results_made_by_hand_are_sent_as_they_are(revision: 
         assert (other.ttl_ms, other.cache_scope) == (1500, "public")
     else:
         assert (other.ttl_ms, other.cache_scope) == (msgspec.UNSET, msgspec.UNSET)
+
+
+async def test_one_read_may_have_text_bytes_media_and_values(revision: str) -> None:
+    server = Server("s")
+
+    @server.resource("s://mix")
+    def mix() -> list[object]:
+        return ["text", b"\x00", Image(data=b"GIF89a"), File(data="f", uri="s://f"), {"a": [1]}]
+
+    @server.resource("s://picture")
+    def picture() -> Image:
+        return Image(data=b"GIF89a")
+
+    @server.resource("s://names")
+    def names() -> list[str]:
+        return ["a", "b"]
+
+    async with Client(server, mode=revision) as client:
+        contents = (await client.read_resource("s://mix")).contents
+        assert [(part.uri, part.mime_type, part.text or part.blob) for part in contents] == [
+            ("s://mix", "text/plain", "text"),
+            ("s://mix", "application/octet-stream", "AA=="),
+            ("s://mix", "image/gif", "R0lGODlh"),
+            ("s://f", "text/plain", "f"),
+            ("s://mix", "application/json", '{"a":[1]}'),
+        ]
+        (one,) = (await client.read_resource("s://picture")).contents
+        assert (one.mime_type, one.blob) == ("image/gif", "R0lGODlh")
+        (listed,) = (await client.read_resource("s://names")).contents
+        assert (listed.mime_type, listed.text) == ("application/json", '["a","b"]')
 
 
 # --- templates

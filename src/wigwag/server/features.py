@@ -7,7 +7,19 @@ import inspect
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -435,7 +447,7 @@ def prompt_arguments(parameters: Parameters) -> list[PromptArgument]:
     return [
         PromptArgument(
             name=name,
-            title=_text_in_schema(parameters, name, "title") or UNSET,
+            title=_title_of(parameters.hints.get(name)) or UNSET,
             description=_describe_argument(parameters, name) or UNSET,
             required=name not in parameters.defaults,
         )
@@ -445,8 +457,8 @@ def prompt_arguments(parameters: Parameters) -> list[PromptArgument]:
 
 def _describe_argument(parameters: Parameters, name: str) -> str:
     """Describe what is always text: nothing else says of which form that is to be."""
-    text = _text_in_schema(parameters, name, "description")
     schema = parameters.schema["properties"][name]
+    text = str(schema.get("description", ""))
     if schema.get("type") not in ("array", "object"):
         return text
     bare = {key: value for key, value in schema.items() if key not in _NO_PART_OF_A_FORM}
@@ -455,6 +467,9 @@ def _describe_argument(parameters: Parameters, name: str) -> str:
     return f"{text} {form}" if text else form
 
 
-def _text_in_schema(parameters: Parameters, name: str, member: str) -> str:
-    text = parameters.schema["properties"][name].get(member, "")
-    return text if isinstance(text, str) else ""
+def _title_of(annotation: Any) -> str:
+    """Return the title that `Meta` or `Field` gives to a parameter; schemas leave titles out."""
+    if get_origin(annotation) is not Annotated:
+        return ""
+    titles = (getattr(item, "title", None) for item in get_args(annotation)[1:])
+    return next((title for title in titles if isinstance(title, str)), "")

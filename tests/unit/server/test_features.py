@@ -9,7 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, cast
 
 import pytest
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Meta, Raw
 
 from wigwag.errors import RequestFailed, ResourceNotFound, ToolError
 from wigwag.jsonrpc.codes import INVALID_PARAMS
@@ -499,10 +499,15 @@ def test_the_parameters_of_a_function_are_the_arguments_of_a_prompt() -> None:
 
 
 def test_arguments_that_are_json_in_text_say_so_in_their_description() -> None:
-    def plan(steps: list[int], where: Annotated[dict[str, str], "Where to."], text: str) -> str:
+    def plan(
+        steps: list[int],
+        where: Annotated[dict[str, str], "Where to."],
+        text: Annotated[str, Meta(title="The text")],
+    ) -> str:
         return f"{steps} {where} {text}"
 
     steps, where, text = prompt_arguments(Parameters(plan, Context))
+    assert (where.title, text.title) == (UNSET, "The text")
     assert steps.description == 'In JSON: {"type":"array","items":{"type":"integer"}}'
     assert where.description == (
         'Where to. In JSON: {"type":"object","additionalProperties":{"type":"string"}}'
