@@ -7,7 +7,7 @@ values, once `injection` has come by them.
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 
@@ -17,6 +17,8 @@ class Dependency:
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
             raise TypeError(f"Depends() takes a function, not {function!r}")
+        if not isinstance(function, Hashable):
+            raise TypeError(f"{function!r} has no hash, by which to know it again")
         self.function = function
 
     def __repr__(self) -> str:
@@ -48,7 +50,7 @@ def Depends(function: Callable[..., Any]) -> Any:  # noqa: N802 - it stands for 
         function: What is called: a function, a class, or any object that can be called.
 
     Raises:
-        TypeError: It can not.
+        TypeError: It can not, or has no hash.
     """
     return Dependency(function)
 

@@ -52,7 +52,7 @@ class Need(NamedTuple):
 class Recipe:
     """How a dependency is made: its function, and what that needs."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], hints: Mapping[str, Any]) -> None:
         self.name = name_of(function)
         self.function = self.make = function
         self.is_quick = True
@@ -63,7 +63,7 @@ class Recipe:
             self.make = contextmanager(function)
         else:
             self.is_quick = _is_any(inspect.iscoroutinefunction, function)
-        self.needs = _needs_of(function)
+        self.needs = _needs_of(function, hints)
 
 
 class Injection:
@@ -83,6 +83,7 @@ class Injection:
         self._is_async = _is_any(inspect.iscoroutinefunction, function)
         self._arguments: Mapping[str, Any] = parameters.schema.get("properties", {})
         self._hints = parameters.hints if isinstance(parameters, Parameters) else {}
+        self._dependency_hints = parameters.dependency_hints
         self._recipes: dict[Callable[..., Any], Recipe] = {}
         self._wanted = {
             name: Wanted(mark.function, _is_outcome(parameters.hints.get(name)))
@@ -132,7 +133,8 @@ class Injection:
             raise TypeError(f"it depends on itself: {names}")
         if function in self._recipes:
             return
-        recipe = Recipe(function)
+        hints = self._dependency_hints.get(function)
+        recipe = Recipe(function, type_hints(function, None) if hints is None else hints)
         for need in recipe.needs:
             if need.wanted is not None:
                 self._check(need.wanted.function, (*path, function))
@@ -286,15 +288,13 @@ def _is_any(test: Callable[[Any], bool], function: Callable[..., Any]) -> bool:
     return test(function) or test(getattr(function, "__call__", function))  # noqa: B004
 
 
-def _needs_of(function: Callable[..., Any]) -> list[Need]:
+def _needs_of(function: Callable[..., Any], hints: Mapping[str, Any]) -> list[Need]:
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # written in C, and nobody knows what it takes: nothing, then
         return []
     except TypeError as error:
         raise TypeError(f"its dependency {name_of(function)} cannot be called: {error}") from None
-    target = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
-    hints = type_hints(target, None)
     return [
         _need_of(each, hints.get(each.name, Any))
         for each in parameters

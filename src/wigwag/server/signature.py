@@ -74,6 +74,8 @@ class Parameters:
         self._factories: dict[str, Callable[[], Any]] = {}
         for parameter in parameters_of(function):
             self._add(parameter, hints, context_type)
+        self.dependency_hints = hints_of_dependencies(self.dependencies.values(), frame)
+        """The annotations of all functions that it depends on, by the functions."""
         self.descriptions = {name: descriptions.get(name, "") for name in self.types}
         self._struct = self._make_struct()
         self._names = NOTHING  # of a frame, which must not live on
@@ -310,6 +312,26 @@ def type_hints(function: Callable[..., Any], frame: types.FrameType | None) -> d
     if isinstance(function, type):
         hints["return"] = function
     return hints
+
+
+def hints_of_dependencies(
+    marks: Iterable[Dependency], frame: types.FrameType | None
+) -> dict[Callable[..., Any], dict[str, Any]]:
+    """Return the annotations of what is depended on, and of what that depends on in turn.
+
+    Raises:
+        TypeError: One of them names what cannot be found.
+    """
+    found: dict[Callable[..., Any], dict[str, Any]] = {}
+    waiting = [mark.function for mark in marks]
+    while waiting:
+        function = waiting.pop()
+        if function in found:
+            continue
+        hints = found[function] = type_hints(function, frame)
+        more = (mark_of(each, None) for each in hints.values())
+        waiting += [mark.function for mark in more if mark is not None]
+    return found
 
 
 def _annotated_part(function: Any) -> Any:

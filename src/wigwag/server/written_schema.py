@@ -16,7 +16,14 @@ from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.schema.json_schema import make_check
 from wigwag.server.dependencies import Dependency, mark_of
 from wigwag.server.docstrings import describe
-from wigwag.server.signature import NOTHING, ArgumentsRefused, is_context, parameters_of, type_hints
+from wigwag.server.signature import (
+    NOTHING,
+    ArgumentsRefused,
+    hints_of_dependencies,
+    is_context,
+    parameters_of,
+    type_hints,
+)
 
 Kind = inspect.Parameter
 
@@ -69,6 +76,7 @@ class WrittenParameters:
             raise ValueError(f"the input schema of {self._name} is none: {error}") from None
         for parameter in parameters_of(function):
             self._add(parameter, hints.get(parameter.name, Any), context_type)
+        self.dependency_hints = hints_of_dependencies(self.dependencies.values(), frame)
         self._match()
         self.decode: Callable[[Any], Any] = self.read
 

@@ -15,6 +15,16 @@ def test_only_what_can_be_called_can_be_depended_on(thing: Any) -> None:
         Depends(thing)
 
 
+def test_what_could_not_be_known_again_cannot_be_depended_on() -> None:
+    class Odd:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self) -> None: ...
+
+    with pytest.raises(TypeError, match="has no hash"):
+        Depends(Odd())
+
+
 def test_a_mark_names_its_function() -> None:
     assert repr(Depends(kettle)) == "Depends(kettle)"
     assert isinstance(Resolve(kettle), Dependency)

@@ -92,18 +92,6 @@ def test_an_annotation_that_cannot_be_understood_is_named(server: Server) -> Non
     assert "Unheard" in refusal(server, order)
 
 
-def test_what_cannot_be_told_from_others_is_refused(server: Server) -> None:
-    class Odd:
-        __hash__ = None  # type: ignore[assignment]
-
-        def __call__(self) -> int:
-            return 1
-
-    def order(odd: Annotated[int, Depends(Odd())]) -> None: ...
-
-    assert "parameter `odd`" in refusal(server, order)
-
-
 # --- what can be depended on
 
 
