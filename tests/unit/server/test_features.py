@@ -30,9 +30,10 @@ from wigwag.schema import (
     TextContent,
     Tool,
 )
-from wigwag.server.context import Context, Services
+from wigwag.server.context import Context
 from wigwag.server.features import (
     Function,
+    Owner,
     PromptFeature,
     ResourceFeature,
     ToolFeature,
@@ -49,11 +50,14 @@ NEWEST = "2026-07-28"
 NO_CONNECTION = cast("ServerConnection", None)
 
 
-class House(Services):
+class House(Owner):
     """A server's part of a context."""
+
+    pipeline = None
 
     def __init__(self) -> None:
         self.lifespan_value = "lifespan"
+        self.dependency_overrides = {}
 
     @property
     def keeper(self) -> Keeper:
@@ -62,8 +66,13 @@ class House(Services):
     async def read_resource(self, uri: str, context: Context) -> ReadResourceResult:
         raise AssertionError("nobody reads here")
 
+    async def complete(self, params: Any, context: Context | None) -> Any:
+        raise AssertionError("nothing is completed here")
+
     def resource_updated(self, uri: str) -> None:
         raise AssertionError("nothing changes here")
+
+    tools_changed = resources_changed = prompts_changed = lambda _: None
 
 
 def request(arguments: Raw | Any = UNSET) -> RequestReceived:
