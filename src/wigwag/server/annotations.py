@@ -17,10 +17,10 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get
 import msgspec
 
 from wigwag.server.foreign import is_model, is_of_pydantic
-from wigwag.server.hooked import Hooked
+from wigwag.server.hooked import Hooked, convert, hooked
 from wigwag.server.plain_schema import decode_hook
 
-__all__ = ["MISSING", "NO_NAMES", "is_model", "split_default", "translate", "translate_metadata"]
+__all__ = ["MISSING", "Translator", "is_model", "split_default", "translate", "translate_metadata"]
 
 MISSING: Final = object()
 NO_NAMES: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -49,26 +49,13 @@ class PydanticNeeded(Exception):
     """Only pydantic can read an annotation; the text says what of it."""
 
 
-def translate(annotation: Any, names: Mapping[str, Any] = NO_NAMES, *, strict: bool = False) -> Any:
+def translate(annotation: Any) -> Any:
     """Return an annotation that msgspec reads with the hooks of `plain_schema`, at every depth.
-
-    Text in it is a description. `Field(...)` and the constraints of `annotated_types` become
-    `msgspec.Meta`.
-
-    Args:
-        annotation: What the author wrote.
-        names: What annotations of members that are text may name, besides what their module has.
-        strict: Whether pydantic must not read one thing as another either.
 
     Raises:
         TypeError: Nothing can read it, or a constraint in it would silently not hold.
     """
-    try:
-        return _Translator(names).translate(annotation)
-    except PydanticNeeded as needed:
-        from wigwag.server.pydantic_types import adapt  # noqa: PLC0415 - only those who need it
-
-        return adapt(annotation, str(needed), strict=strict)
+    return Translator().translate(annotation)
 
 
 def translate_metadata(annotation: Any) -> Any:
@@ -78,20 +65,56 @@ def translate_metadata(annotation: Any) -> Any:
         TypeError: A constraint has no counterpart, and would silently not hold.
     """
     try:
-        return _Translator(NO_NAMES, is_deep=False).translate(annotation)
+        return Translator(is_deep=False).translate(annotation)
     except PydanticNeeded as needed:
         raise TypeError(f"{needed} is a constraint that cannot be kept") from None
 
 
-class _Translator:
-    def __init__(self, names: Mapping[str, Any], *, is_deep: bool = True) -> None:
+class Translator:
+    """Translates annotations that belong together.
+
+    Text in them is a description. `Field(...)` and the constraints of `annotated_types` become
+    `msgspec.Meta`.
+
+    Args:
+        names: What annotations of members that are text may name, besides what their module has.
+        is_strict: Whether pydantic must not read one thing as another either.
+        is_deep: Whether there may be stand-ins.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, Any] = NO_NAMES,
+        *,
+        is_strict: bool = False,
+        is_deep: bool = True,
+    ) -> None:
+        self._is_strict = is_strict
         self._names = names
         self._is_deep = is_deep
         self._open: list[Any] = []  # classes and aliases that are being looked at
         self._recursive: set[Any] = set()
         self._done: dict[Any, Any] = {}
+        self._aliases: dict[Any, Any] = {}  # those that contain themselves, and their stand-ins
+        self._meant: dict[Any, Any] = {}  # what those stand for
 
     def translate(self, annotation: Any) -> Any:
+        """Return an annotation that msgspec reads with the hooks of `plain_schema`.
+
+        Raises:
+            TypeError: Nothing can read it, or a constraint in it would silently not hold.
+        """
+        try:
+            return self._translate(annotation)
+        except PydanticNeeded as needed:
+            self._open.clear()
+            if not self._is_deep:
+                raise
+            from wigwag.server.pydantic_types import adapt  # noqa: PLC0415 - only those who need it
+
+            return adapt(annotation, str(needed), strict=self._is_strict)
+
+    def _translate(self, annotation: Any) -> Any:
         origin = get_origin(annotation)
         if type(annotation).__name__ == "TypeAliasType" or type(origin).__name__ == "TypeAliasType":
             return self._translate_alias(annotation, origin)
@@ -105,24 +128,38 @@ class _Translator:
 
     def _or_same(self, old: Any, inner: Any) -> Any:
         """Translate what another name stands for; the name stays if nothing changes."""
-        new = self.translate(inner)
+        new = self._translate(inner)
         return old if new is inner else new
 
     def _translate_variable(self, variable: TypeVar) -> Any:
         if variable.__constraints__:
-            return self.translate(Union[variable.__constraints__])  # noqa: UP007 - not known here
+            return self._translate(Union[variable.__constraints__])  # noqa: UP007 - not known here
         return (
             variable if variable.__bound__ is None else self._or_same(variable, variable.__bound__)
         )
 
     def _translate_alias(self, alias: Any, origin: Any) -> Any:
         if alias in self._open:
-            raise TypeError(f"{alias} contains itself; take a dataclass or a model that does")
+            return self._stand_in_of(alias)
         self._open.append(alias)
         inner = alias.__value__ if origin is None else origin.__value__[get_args(alias)]
         new = self._or_same(alias, inner)
         self._open.pop()
-        return new
+        if alias not in self._aliases:
+            return new
+        self._meant[alias] = new
+        return self._aliases[alias]
+
+    def _stand_in_of(self, alias: Any) -> Any:
+        """Return what an alias is called within itself, where what it means is not known yet."""
+        if alias not in self._aliases:
+            meant = self._meant
+            self._aliases[alias] = hooked(
+                str(alias),
+                lambda value, hook: convert(value, meant[alias], hook),
+                lambda schema_of: schema_of(meant[alias]),
+            )
+        return self._aliases[alias]
 
     def _translate_type(self, kind: Any) -> Any:
         try:
@@ -147,8 +184,8 @@ class _Translator:
 
             return choice_of_values("Literal", arguments)
         if origin is typing.Final:
-            return self.translate(*arguments)
-        return self._with_parts(annotation, origin, tuple(map(self.translate, arguments)))
+            return self._translate(*arguments)
+        return self._with_parts(annotation, origin, tuple(map(self._translate, arguments)))
 
     def _with_parts(self, annotation: Any, origin: Any, parts: tuple[Any, ...]) -> Any:
         """Return a generic type with other types in it."""
@@ -160,7 +197,11 @@ class _Translator:
             return list[parts]  # type: ignore[valid-type]  # a type at run time
         if is_new:
             annotation = origin[parts]
-        if self._is_deep and isinstance(origin, type) and not is_model(origin):
+        is_class = isinstance(origin, type) and origin.__module__ not in (
+            "builtins",
+            "collections.abc",
+        )
+        if self._is_deep and is_class and not is_model(origin):
             variables = dict(zip(getattr(origin, "__parameters__", ()), parts, strict=False))
             return self._translate_class(annotation, origin, variables)
         return annotation
@@ -227,13 +268,13 @@ class _Translator:
         ):
             (inner,) = get_args(hint)
             return self._or_same(hint, inner)
-        return self.translate(hint)
+        return self._translate(hint)
 
     # --- what else an annotation says
 
     def _translate_annotated(self, annotation: Any) -> Any:
         old, *metadata = get_args(annotation)
-        kind = self.translate(old)
+        kind = self._translate(old)
         constraints: dict[str, Any] = {}
         descriptions: dict[str, Any] = {}
         kept: list[Any] = []

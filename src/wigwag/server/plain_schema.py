@@ -175,7 +175,7 @@ class SchemaWriter:
     def _write_custom(self, info: mi.CustomType) -> dict[str, Any]:
         kind = info.cls
         if isinstance(kind, Hooked):
-            return self._adopt(kind.describe(self.write))
+            return self._write_once(kind, lambda: self._adopt(kind.describe(self.write)))
         if _is_path(kind):
             return {"type": "string", "format": "path"}
         if is_model(kind):
@@ -186,16 +186,18 @@ class SchemaWriter:
         raise TypeError(f"{name} has no form in JSON; take a dataclass, a model or plain types")
 
     def _write_class(self, info: Any) -> dict[str, Any]:
-        if info.cls in self._open:
-            name = self._name(info.cls)
-            return {"$ref": PREFIX + name}
-        self._open.append(info.cls)
         self._note_orders_of_members(info.cls)
-        schema = self._write_members(info)
+        return self._write_once(info.cls, lambda: self._write_members(info))
+
+    def _write_once(self, kind: Any, write: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Write what may contain itself; there, a reference to its definition is written."""
+        if kind in self._open:
+            return {"$ref": PREFIX + self._name(kind)}
+        self._open.append(kind)
+        schema = write()
         self._open.pop()
-        name = self._names.get(info.cls, "")
-        if name:
-            self.definitions[name] = schema
+        if kind in self._names:
+            self.definitions[self._names[kind]] = schema
         return dict(schema)
 
     def _write_members(self, info: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
-from wigwag.server.annotations import MISSING, split_default, translate
+from wigwag.server.annotations import MISSING, Translator, split_default
 from wigwag.server.dependencies import Dependency, mark_of
 from wigwag.server.docstrings import describe
 from wigwag.server.flat_schema import values_at
@@ -59,7 +59,8 @@ class Parameters:
     ) -> None:
         self._is_strict = strict
         self._hook = strict_decode_hook if strict else decode_hook
-        self._names: Mapping[str, Any] = NOTHING if frame is None else frame.f_locals
+        names = NOTHING if frame is None else frame.f_locals
+        self._translate = Translator(names, is_strict=strict).translate
         self.function = function
         self.description, descriptions = describe(function)
         self.hints = hints = type_hints(function, frame)
@@ -78,7 +79,7 @@ class Parameters:
         """The annotations of all functions that it depends on, by the functions."""
         self.descriptions = {name: descriptions.get(name, "") for name in self.types}
         self._struct = self._make_struct()
-        self._names = NOTHING  # of a frame, which must not live on
+        del self._translate  # with the names in a frame, which must not live on
         self.decode: Callable[[Any], Any] = msgspec.json.Decoder(
             self._struct, dec_hook=self._hook
         ).decode
@@ -225,7 +226,7 @@ class Parameters:
         default, field = split_default(MISSING if default is Kind.empty else default)
         if field is not MISSING:
             annotation = typing.Annotated[annotation, field]
-        annotation = translate(annotation, self._names, strict=self._is_strict)
+        annotation = self._translate(annotation)
         if default is not MISSING:
             self.defaults[name] = default
             if field is not MISSING and callable(factory):

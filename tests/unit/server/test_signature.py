@@ -1,5 +1,9 @@
 """Functions as JSON: the schemas of their arguments, and how arguments are read."""
 
+import functools
+import inspect
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -11,6 +15,7 @@ from typing import Annotated, Any, Generic, Literal, NotRequired, Optional, Type
 import msgspec
 import pytest
 from msgspec import UNSET, Raw
+from pydantic import AfterValidator, BaseModel, Field
 
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
@@ -51,6 +56,16 @@ class Movie(TypedDict):
 class Tree(msgspec.Struct):
     name: str
     parts: list["Tree"] = []
+
+
+class Item(BaseModel):
+    price: float
+
+
+@dataclass
+class Metas:
+    a: Annotated[int, msgspec.Meta(ge=1)]
+    b: Annotated[int, AfterValidator(abs)]
 
 
 class MyContext(Context):
@@ -689,3 +704,244 @@ def test_what_a_function_returns_is_no_argument_and_is_passed_by_name() -> None:
     found = known.read(b'{"a": 1}')
     assert known.call(found, MARK, {"first": 8, "last": 9}) == (8, 1, MARK, 9)
     assert refusal(take, b'{"a": 1, "first": 2}') == "`first` is not an argument; there are `a`"
+
+
+# --- exactly
+
+
+def test_exact_arguments_are_taken_and_nothing_is_read_as_something_else() -> None:
+    def take(a: int, b: list[int], c: float = 1.0, d: Point | None = None) -> Any:
+        return a, b, c, d
+
+    known = Parameters(take, Context, strict=True)
+    found = known.read(b'{"a": 1, "b": [1], "c": 2, "d": {"x": 1}}')
+    assert known.call(found, None) == (1, [1], 2.0, Point(1))
+    for arguments, words in [
+        (b'{"a": "1", "b": []}', "`a`: expected `int`, got `str`"),
+        (b'{"a": 1.0, "b": []}', "`a`: expected `int`, got `float`"),
+        (b'{"a": 1, "b": "[1]"}', "`b`: expected `array`, got `str`"),
+        (b'{"a": 1, "b": [1.0]}', "`b`: expected `int`, got `float` at `[0]`"),
+        (b'{"a": 1, "b": [], "x": 1}', "`x` is not an argument; there are `a`, `b`, `c`, `d`"),
+    ]:
+        with pytest.raises(ArgumentsRefused) as caught:
+            known.read(arguments)
+        assert str(caught.value) == words
+
+
+def test_pydantic_is_as_exact_where_it_is_wanted() -> None:
+    def take(item: Item, either: Item | int = 1) -> Any:
+        return item, either
+
+    lenient, strict = parameters(take), Parameters(take, Context, strict=True)
+    arguments = b'{"item": {"price": "2"}, "either": {"price": "3"}}'
+    assert lenient.call(lenient.read(arguments), None) == (Item(price=2), Item(price=3))
+    with pytest.raises(ArgumentsRefused) as caught:
+        strict.read(arguments)
+    assert str(caught.value) == (
+        "`item`: input should be a valid number at `.price`; "
+        "`either`: input should be a valid number at `.price`; "
+        "`either`: input should be a valid integer"
+    )
+
+
+def test_text_of_a_prompt_is_read_as_text_even_if_it_must_be_exact() -> None:
+    def take(a: int, b: list[int]) -> Any:
+        return a, b
+
+    known = Parameters(take, Context, strict=True)
+    assert known.call(known.convert({"a": "1", "b": "[1]"}), None) == (1, [1])
+
+
+# --- functions of all kinds
+
+
+def logged(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+class Adder:
+    def __call__(self, a: int, b: int = 1) -> int:
+        """Add.
+
+        Args:
+            a: One.
+            b: Two.
+        """
+        return a + b
+
+    def method(self, a: int, b: int = 1) -> int:
+        return a + b
+
+    @classmethod
+    def of_the_class(cls, a: int, b: int = 1) -> int:
+        return a + b
+
+    @staticmethod
+    def static(a: int, b: int = 1) -> int:
+        return a + b
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        Adder(),
+        Adder().method,
+        Adder.of_the_class,
+        Adder.static,
+        partial(Adder()),
+        partial(partial(Adder().method)),
+        logged(Adder().method),
+        logged(logged(Adder.static)),
+        functools.lru_cache(Adder.static),
+        partial(logged(Adder.static)),
+    ],
+)
+def test_a_function_keeps_its_annotations_however_it_is_wrapped(function: Any) -> None:
+    known = parameters(function)
+    assert known.schema["properties"] == {
+        "a": {"type": "integer", **({"description": "One."} if known.description else {})},
+        "b": {
+            "type": "integer",
+            **({"description": "Two."} if known.description else {}),
+            "default": 1,
+        },
+    }
+    assert known.return_type is int
+    assert known.call(known.read(b'{"a": 2}'), None) == 3
+
+
+def test_a_class_is_a_function_that_returns_its_objects() -> None:
+    known = parameters(Point)
+    assert known.return_type is Point
+    assert known.schema["properties"]["x"] == {"type": "integer"}
+    assert known.call(known.read(b'{"x": 1}'), None) == Point(1)
+
+
+def test_the_docstring_of_a_partial_is_that_of_its_function() -> None:
+    assert parameters(partial(Adder(), b=3)).description == "Add."
+
+
+def test_a_function_that_does_not_say_what_it_takes_is_refused() -> None:
+    with pytest.raises(TypeError, match="max does not say what it takes: write a function around"):
+        parameters(max)
+
+
+def test_an_annotation_that_only_the_signature_has_counts() -> None:
+    def take(*args: Any, **kwargs: Any) -> Any:
+        return kwargs
+
+    a = inspect.Parameter("a", inspect.Parameter.KEYWORD_ONLY, annotation=int)
+    take.__signature__ = inspect.Signature([a])  # type: ignore[attr-defined]  # as decorators do
+    assert property_of(take, "a") == {"type": "integer"}
+
+
+# --- defaults, and what nobody can read
+
+
+def test_what_makes_a_default_is_called_each_time() -> None:
+    def take(a: list[int] = Field(default_factory=list)) -> list[int]:  # noqa: B008 - the point
+        a.append(1)
+        return a
+
+    known = parameters(take)
+    assert known.call(known.read(b"{}"), None) == [1]
+    assert known.call(known.read(b"{}"), None) == [1]
+    assert property_of(take, "a") == {"type": "array", "items": {"type": "integer"}, "default": []}
+
+
+def test_defaults_are_described_as_json_has_them() -> None:
+    def take(
+        a: Path = Path("a/b"),
+        b: Item = Item(price=1),  # noqa: B008 - the point
+        c: Point = Point(1),  # noqa: B008 - the point
+        d: float = float("nan"),
+        e: Colour = Colour.RED,
+        f: dict[int, str] = {1: "x"},  # noqa: B006 - the point
+    ) -> None: ...
+
+    properties = parameters(take).schema["properties"]
+    assert {name: kind.get("default", MARK) for name, kind in properties.items()} == {
+        "a": "a/b",
+        "b": {"price": 1.0},
+        "c": {"x": 1, "y": 0, "tags": []},
+        "d": MARK,
+        "e": "red",
+        "f": {"1": "x"},
+    }
+
+
+def test_what_neither_msgspec_nor_pydantic_reads_is_refused_by_the_name_of_its_parameter() -> None:
+    def complex_number(value: complex) -> None: ...
+    def call_back(value: Callable[[int], int]) -> None: ...
+    def struct_or_model(value: Box | Item) -> None: ...
+    def alias(value: Annotated[int, Field(alias="n")]) -> None: ...
+    def meta(value: Metas) -> None: ...
+
+    cases: list[tuple[Callable[..., Any], str]] = [
+        (complex_number, "complex has no form in JSON; take a dataclass, a model or plain types"),
+        (call_back, "Callable has no form in JSON; take a dataclass, a model or plain types"),
+        (struct_or_model, "only pydantic can keep a choice between models, but it says: .*Box"),
+        (alias, "an argument cannot have an alias: name the parameter so"),
+        (meta, r"only pydantic can keep AfterValidator.*, and it knows no msgspec\.Meta"),
+    ]
+    for function, words in cases:
+        with pytest.raises(TypeError, match=f"parameter `value` of .*{function.__name__}: {words}"):
+            parameters(function)
+
+
+def test_two_types_that_contain_themselves_and_have_one_name_stay_apart() -> None:
+    def make(kind: Any) -> Any:
+        class Same(msgspec.Struct):
+            value: kind
+            parts: list["Same"] = []
+
+        Same.__annotations__["parts"] = list[Same]
+        return Same
+
+    class Same(BaseModel):
+        value: float
+        parts: list["Same"] = []
+
+    def take(a: Any, b: Any, c: Any) -> None: ...
+
+    take.__annotations__ |= {"a": make(int), "b": make(str), "c": Same}
+    schema = parameters(take).schema
+    assert {name: kind["properties"]["value"] for name, kind in schema["$defs"].items()} == {
+        "Same": {"type": "integer"},
+        "Same_2": {"type": "string"},
+        "Same_3": {"type": "number"},
+    }
+    for name, definition in (("a", "Same"), ("b", "Same_2"), ("c", "Same_3")):
+        assert schema["properties"][name]["properties"]["parts"]["items"] == {
+            "$ref": f"#/$defs/{definition}"
+        }
+
+
+def test_the_values_that_are_allowed_are_named_at_any_depth() -> None:
+    class Paint(msgspec.Struct):
+        colours: list[Colour]
+
+    def take(paint: Paint, other: Colour | None = None) -> None: ...
+
+    assert refusal(take, b'{"paint": {"colours": ["green"]}, "other": "x"}') == (
+        "`paint`: invalid enum value 'green' at `.colours[0]`; it must be one of 'red', 'blue'; "
+        "`other`: invalid enum value 'x'; it must be one of 'red', 'blue'"
+    )
+
+
+@pytest.mark.parametrize("module", ["pydantic", "annotated_types", "attrs", "dataclasses"])
+def test_nothing_is_loaded_for_plain_annotations(module: str) -> None:
+    code = (
+        "import sys\n"
+        "from wigwag import Server\n"
+        "server = Server('s')\n"
+        "@server.tool\n"
+        "def take(a: int, b: list[str], c: dict[str, int] | None = None) -> list[str]:\n"
+        "    return b\n"
+        f"raise SystemExit({module!r} in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

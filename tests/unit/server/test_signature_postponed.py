@@ -6,8 +6,9 @@ import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypedDict
 
+import msgspec
 import pytest
 
 from wigwag.server.context import Context
@@ -97,3 +98,54 @@ def test_a_method_a_partial_and_an_object_have_annotations_too() -> None:
     ]  # fmt: skip
     for function in functions:
         assert call(Parameters(function, Context), b'{"spot": {"x": 1}}') == 1
+
+
+def test_classes_that_are_local_may_have_members_of_others_that_are() -> None:
+    @dataclass
+    class Leaf:
+        x: int
+
+    @dataclass
+    class Branch:
+        leaf: Leaf
+        more: list[Leaf]
+
+    class Named(NamedTuple):
+        leaf: Leaf
+
+    class Typed(TypedDict):
+        leaf: Leaf
+
+    class Box(msgspec.Struct):
+        leaf: Leaf
+
+    def take(branch: Branch, named: Named, typed: Typed, box: Box) -> Any:
+        return branch, named, typed, box
+
+    known = Parameters(take, Context, sys._getframe())
+    leaf = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    assert known.schema["properties"]["branch"]["properties"] == {
+        "leaf": leaf,
+        "more": {"type": "array", "items": leaf},
+    }
+    arguments = (
+        b'{"branch": {"leaf": {"x": 1}, "more": [{"x": 2}]}, "named": [{"x": 3}],'
+        b' "typed": {"leaf": {"x": 4}}, "box": {"leaf": {"x": 5}}}'
+    )
+    assert call(known, arguments) == (
+        Branch(Leaf(1), [Leaf(2)]),
+        Named(Leaf(3)),
+        {"leaf": Leaf(4)},
+        Box(Leaf(5)),
+    )
+
+
+def test_a_local_class_that_contains_itself_is_refused_by_its_name() -> None:
+    @dataclass
+    class Tree:
+        parts: list[Tree]
+
+    def take(tree: Tree) -> None: ...
+
+    with pytest.raises(TypeError, match=r"parameter `tree` of .*take: Tree contains itself"):
+        Parameters(take, Context, sys._getframe())
