@@ -24,6 +24,7 @@ ELSEWHERE = {
     "runtime/client_connection.py": "interaction: it is what a client waits on",
     "runtime/dispatch.py": "interaction: it is what runs the handlers",
     "runtime/server_connection.py": "interaction: it is what runs the handlers",
+    "server/asking_directly.py": "interaction: test_asking_legacy",
     "server/context.py": "interaction: a client and a server through the public API",
     "server/http_process.py": "e2e: real processes and signals",
     "server/handlers.py": "interaction: it is what answers a client",

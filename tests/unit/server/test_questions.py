@@ -160,7 +160,7 @@ def test_a_question_may_be_written_as_the_protocol_has_it() -> None:
         (InputRequest(method="sampling/createMessage", params=Raw(b"[]")), "cannot be asked so"),
         ("Who?", "'Who\\?' is no question"),
     ],
-    ids=str,
+    ids=["another method", "no params", "broken params", "no question"],
 )
 def test_what_is_no_question_is_refused(what: Any, why: str) -> None:
     with pytest.raises((ValueError, TypeError), match=why):
