@@ -50,7 +50,7 @@ class Asked(Struct, frozen=True):
         method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
         params: What is asked: `ElicitRequestFormParams`, `ElicitRequestURLParams` or
             `CreateMessageRequestParams`; nothing for roots.
-        answer: The result that went back.
+        answer: What the script answered; what a form had filled in was added to it.
     """
 
     method: str

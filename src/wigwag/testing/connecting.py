@@ -61,7 +61,9 @@ async def connect(
         RequestTimedOut: The server did not answer in time; raised by the request.
         ServerHangs: A handler blocked the event loop for longer than `timeout`.
         ValueError: There is no such transport to this server.
+        RuntimeError: What runs the test is not asyncio.
     """
+    _check_loop()
     async with AsyncExitStack() as stack:
         stack.enter_context(RECORD.listening())
         watch = stack.enter_context(HangWatch(timeout))
@@ -88,6 +90,16 @@ async def connect(
                     raise reason from error
                 raise
         client.check()
+
+
+def _check_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "MCP servers are tested on asyncio: with anyio's plugin, let the fixture "
+            "`anyio_backend` return 'asyncio'"
+        ) from None
 
 
 async def _target(server: Any, transport: str | None, stack: AsyncExitStack) -> Any:

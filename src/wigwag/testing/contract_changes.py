@@ -138,8 +138,17 @@ def _differences(
 ) -> Iterator[Change]:
     """Tell each member that is different, except below the places that have been told of."""
     for pointer, text in _different(old, new, ()):
-        if not any(pointer[: len(place)] == place for place in touched):
+        # What is wrong with a member has been told where the member is.
+        where = (*pointer[:-1], "properties") if pointer[-1:] == ("required",) else pointer
+        if not any(_is_within(where, place) for place in touched):
             yield Change(whom, f"{'.'.join(pointer)} {text}")
+
+
+def _is_within(pointer: tuple[str, ...], place: tuple[str, ...]) -> bool:
+    """Tell whether a pointer leads to a place or below; of members, to where they all are."""
+    return pointer[: len(place)] == place or (
+        pointer[-1:] == ("properties",) and place[: len(pointer)] == pointer
+    )
 
 
 def _different(
