@@ -19,7 +19,7 @@ from wigwag.stores.memory import memory_stores
 Message: TypeAlias = dict[str, Any]
 App: TypeAlias = Callable[..., Awaitable[None]]
 
-PATIENCE = 5.0
+PATIENCE = 60.0
 """Seconds to wait for what happens at once."""
 
 MODERN = "2026-07-28"

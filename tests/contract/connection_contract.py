@@ -16,7 +16,7 @@ from wigwag.bindings.lines import LineTooLong
 from wigwag.errors import ConnectionClosed, TransportError
 from wigwag.transports.contract import Connection, Received
 
-PATIENCE: Final = 10.0
+PATIENCE: Final = 60.0
 """Seconds for what happens at once on a machine that has nothing else to do."""
 AWHILE: Final = 0.05
 """Seconds in which something that must not happen would have happened."""

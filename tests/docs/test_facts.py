@@ -32,7 +32,7 @@ ALL_PAGES: Final = (
     *sorted((ROOT / "examples").rglob("*.md")),
 )
 DOCS: Final = ROOT / "docs"
-PATIENCE: Final = 20.0
+PATIENCE: Final = 60.0
 
 
 def prose_of(page: Path) -> str:

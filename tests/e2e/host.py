@@ -22,9 +22,9 @@ Streams: TypeAlias = Literal["pipes", "two sockets", "one socket"]
 SERVERS = Path(__file__).with_name("servers")
 TOOLS = SERVERS / "tools.py"
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds to wait for what happens at once on a machine that has nothing else to do."""
-SOON = 4.0
+SOON = 10.0
 """Seconds for what is promised within one second; the rest is for a busy machine."""
 
 META = {

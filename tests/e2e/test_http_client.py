@@ -18,7 +18,7 @@ from wigwag.schema import LATEST_LEGACY, LATEST_MODERN
 pytestmark = pytest.mark.anyio
 
 PROGRAM = Path(__file__).with_name("servers") / "over_http.py"
-PATIENCE = 20.0
+PATIENCE = 60.0
 ERAS = (LATEST_LEGACY, LATEST_MODERN)
 
 

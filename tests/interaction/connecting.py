@@ -31,7 +31,7 @@ from wigwag.transports.contract import Connection
 from wigwag.transports.sockets import listen_tcp, listen_unix
 
 PROGRAM = Path(__file__).with_name("bazaar.py")
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds for what happens at once on a machine that has nothing else to do."""
 TIMEOUTS = Timeouts(request=PATIENCE, connect=PATIENCE, probe=PATIENCE)
 

@@ -378,10 +378,10 @@ async def test_handlers_may_guard_what_they_do(server: Server, revision: str, ca
                 finally:
                     await asyncio.sleep(0)
             case "timeout":
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(30):
                     answer = await ctx.elicit("hello", str)
             case _:
-                answer = await asyncio.wait_for(ctx.elicit("hello", str), 5)
+                answer = await asyncio.wait_for(ctx.elicit("hello", str), 30)
         return str(answer.data)
 
     async with asked_by(server, revision) as client:
@@ -671,7 +671,7 @@ async def test_a_client_that_did_not_declare_it_is_not_asked_and_the_caller_told
         "sample": {"sampling": {}},
         "list_roots": {"roots": {}},
     }[method]
-    async with asyncio.timeout(5), asked_by(server, revision, **nothing) as client:
+    async with asyncio.timeout(30), asked_by(server, revision, **nothing) as client:
         if revision == LATEST_MODERN:
             with pytest.raises(RequestFailed) as refused:
                 await client.call_tool("ask")
@@ -763,7 +763,7 @@ async def test_questions_cross_http(revision: str) -> None:
 async def test_without_sessions_only_modern_clients_are_asked(revision: str) -> None:
     options: Any = {"mode": revision, "timeouts": TIMEOUTS, **ABLE}
     async with (
-        asyncio.timeout(5),
+        asyncio.timeout(30),
         serving_http(quiz, sessions=False) as origin,
         Client(f"{origin}/mcp", **options) as client,
     ):

@@ -149,7 +149,7 @@ async def test_leaving_a_request_closes_its_connection(
             await server.wait_asked("tools/call")
             task.cancel()
             await asyncio.wait([task])
-            await asyncio.wait_for(left.wait(), 5)
+            await asyncio.wait_for(left.wait(), 30)
 
 
 # --- what goes wrong, one error for each cause

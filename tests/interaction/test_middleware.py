@@ -128,7 +128,7 @@ async def test_a_modern_subscription_passes_through_and_is_told_of_changes() -> 
     ):
         assert seen[-1] == "< subscriptions/listen NoneType"
         server.tools_changed()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert (await anext(aiter(changes))).method == "notifications/tools/list_changed"
 
 

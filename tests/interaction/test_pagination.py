@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.interaction.peers import PeerClient, PeerServer, client_of
-from wigwag import Client, Limits, RequestFailed, Server
+from wigwag import Client, RequestFailed, Server
 from wigwag.client.client import MAX_PAGES
 from wigwag.errors import RemoteProtocolError
 

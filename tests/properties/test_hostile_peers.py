@@ -20,7 +20,7 @@ from wigwag.transports.contract import Received
 from wigwag.transports.memory import MemoryConnection, memory_pair
 
 WIRE = logging.getLogger("wigwag.wire")
-PATIENCE = 20.0
+PATIENCE = 60.0
 TOOLS = ["get_ticket", "count", "ask_model", "echo", "no_such"]
 
 calls = st.builds(

@@ -11,7 +11,6 @@ from wigwag.schema import (
     SamplingCapability,
     TextContent,
 )
-from wigwag.server.server import Limits
 
 TICKETS = {"KITE-142": "Customer locked out after SSO change", "KITE-7": "Printer on fire"}
 

@@ -17,7 +17,7 @@ from math import inf
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
 from wigwag.jsonrpc.codec import (
     decode_message,

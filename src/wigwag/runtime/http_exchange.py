@@ -35,6 +35,10 @@ _NOTIFICATION: Final = b'{"jsonrpc":"2.0","method"'
 # What begins something, which has to be counted.
 _BEGINNING: Final = (INITIALIZE, SUBSCRIPTIONS_LISTEN)
 
+# A complete stream of this many bytes arrives as a whole, or not at all, as JSON does: there
+# is nothing that its client could come back for.
+_WRITTEN_AT_ONCE: Final = 16 * 1024
+
 _NOT_FOUND: Final = 404
 _BAD_REQUEST: Final = 400
 _ACCEPTED: Final = 202
@@ -227,7 +231,7 @@ class HttpExchange(Dispatch):
             await self._answer.whole(_ACCEPTED)
 
     async def _answer_with_events(self, messages: list[bytes]) -> None:
-        if self.session is None:
+        if self.session is None or sum(map(len, messages)) <= _WRITTEN_AT_ONCE:
             await self._answer.whole_events(encode_events(messages))
             return
         log = self.session.new_log(self._around.stores, self._around.retry)

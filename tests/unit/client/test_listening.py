@@ -46,7 +46,7 @@ def update(uri: str) -> Change:
 
 
 async def read_all(changes: Changes) -> list[Change]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         return [change async for change in changes]
 
 
@@ -74,7 +74,7 @@ async def test_a_reader_waits_for_the_next_change() -> None:
     changes = Changes(WANTED)
     reader = asyncio.ensure_future(anext(changes))
     asyncio.get_running_loop().call_soon(changes.offer, tools_changed())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await reader == TOOLS
 
 
@@ -154,7 +154,7 @@ async def test_a_waiting_reader_is_let_go_at_the_end(reason: Exception | None) -
     changes = Changes(WANTED)
     expected = StopAsyncIteration if reason is None else ConnectionClosed
     asyncio.get_running_loop().call_soon(changes.end, reason)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         with pytest.raises(expected):
             await anext(changes)
 

@@ -259,7 +259,7 @@ async def test_all_questions_of_a_result_are_answered_at_the_same_time() -> None
         "two": InputRequest(method=ELICITATION_CREATE, params=FORM_JSON),
         "three": InputRequest(method=ROOTS_LIST),
     }
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         found = await answers.answer_all(questions, NEWEST)
     assert list(found) == ["one", "two", "three"]
     assert {key: json.loads(bytes(value)) for key, value in found.items()} == {

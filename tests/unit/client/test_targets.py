@@ -194,7 +194,7 @@ async def test_anything_that_serves_is_a_server_and_each_connection_is_a_new_one
 
     opener = opener_for(Echo())
     connections = [await opener.open() for _ in range(2)]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await both.wait()
         for connection in (*connections, *served):
             await connection.aclose()

@@ -557,5 +557,5 @@ async def test_an_end_just_after_everything_was_written_ends_the_stream() -> Non
 
     stream.push([b"{}"])
     end_in_between()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await has_ended.wait()

@@ -78,6 +78,10 @@ def make_server(stage: Stage, **options: Any) -> Server:
         return "flooded"
 
     @server.tool
+    async def long() -> str:
+        return "x" * 20_000
+
+    @server.tool
     async def fail() -> str:
         raise RuntimeError("secret")
 
@@ -278,9 +282,17 @@ async def test_log_messages_come_before_the_answer_where_they_can(site: Site) ->
         assert text_of((await call.whole()).json) == "talked"
 
 
-async def test_an_answer_that_is_there_at_once_can_be_asked_for_again(site: Site) -> None:
+async def test_a_small_answer_that_is_there_at_once_is_one_event_and_no_more(site: Site) -> None:
     session = await site.begin()
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    call = await site.ask(message, session=session, accept="text/event-stream")
+    (event,) = call.events
+    assert (event.id, event.message["id"]) == (None, 1)
+
+
+async def test_a_long_answer_that_is_there_at_once_can_be_asked_for_again(site: Site) -> None:
+    session = await site.begin()
+    message = legacy_call(1, "long")
     call = await site.ask(message, session=session, accept="text/event-stream")
     priming, event = call.events
     assert (priming.data, event.message["id"]) == ("", 1)

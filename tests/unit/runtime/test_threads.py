@@ -41,7 +41,7 @@ async def test_a_function_runs_in_another_thread_with_its_arguments() -> None:
     def add(one: int, other: int) -> tuple[int, threading.Thread]:
         return one + other, threading.current_thread()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         total, thread = await WorkerThreads().run(add, 1, 2)
     assert total == 3
     assert thread is not threading.current_thread()
@@ -51,7 +51,7 @@ async def test_a_function_runs_in_another_thread_with_its_arguments() -> None:
 async def test_threads_are_used_again() -> None:
     threads = WorkerThreads()
     used = set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         for _ in range(3):
             gate = Gate()
             gate.open.set()
@@ -63,7 +63,7 @@ async def test_as_many_run_at_the_same_time_as_the_limit_says_and_the_rest_in_tu
     threads = WorkerThreads(2)
     gates = [Gate() for _ in range(4)]
     runs = [threads.run(gate) for gate in gates]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await gates[0].begun.wait()
         await gates[1].begun.wait()
         assert not gates[2].begun.is_set()
@@ -81,7 +81,7 @@ async def test_what_has_not_begun_when_it_is_cancelled_never_does() -> None:
     gate, second, third = Gate(), Gate(), Gate()
     third.open.set()
     running, waiting, last = threads.run(gate), threads.run(second), threads.run(third)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await gate.begun.wait()
         waiting.cancel()
         gate.open.set()
@@ -102,7 +102,7 @@ async def test_what_has_begun_when_it_is_cancelled_goes_on_and_nobody_hears_of_i
         raise ValueError("nobody hears this")
 
     run = threads.run(fail_at_last)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await gate.begun.wait()
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -118,7 +118,7 @@ async def test_a_function_has_a_copy_of_the_context() -> None:
         return seen
 
     name_of_request.set("outside")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await WorkerThreads(1).run(look_and_set) == "outside"
     assert name_of_request.get() == "outside"
 
@@ -129,7 +129,7 @@ async def test_what_a_function_raises_is_raised_where_it_is_waited_for() -> None
 
     threads = WorkerThreads(1)
     errors: list[BaseException] = [ValueError("no"), SystemExit(3)]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         for error in errors:
             run = threads.run(fail, error)
             await asyncio.wait([run])
@@ -141,7 +141,7 @@ async def test_the_end_of_an_iterator_is_an_error_like_any_other() -> None:
     def run_out() -> Any:
         return next(iter(()))
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         with pytest.raises(RuntimeError, match="the function raised StopIteration"):
             await WorkerThreads().run(run_out)
 
@@ -153,7 +153,7 @@ async def test_a_function_that_would_close_the_coroutine_that_waits_fails() -> N
     async def wait() -> None:
         await WorkerThreads().run(close)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         with pytest.raises(RuntimeError, match="the function raised GeneratorExit") as caught:
             await wait()
     assert isinstance(caught.value.__cause__, GeneratorExit)
@@ -170,7 +170,7 @@ async def test_a_thread_that_waits_keeps_nothing_alive() -> None:
 
     thing = Thing()
     watched = weakref.ref(thing)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await threads.run(use, thing)
         del thing
         await threads.run(lambda: None)
@@ -189,10 +189,10 @@ def test_a_function_that_outlives_its_event_loop_does_no_harm() -> None:
 
     async def start(function: Callable[[], Any]) -> None:
         threads.run(function)
-        await asyncio.wait_for(asyncio.to_thread(begun.wait), 5)
+        await asyncio.wait_for(asyncio.to_thread(begun.wait), 30)
 
     async def use() -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await threads.run(lambda: "still there")
 
     asyncio.run(start(wait))

@@ -400,7 +400,7 @@ class LifespanDriver:
 
     async def say(self, what: str) -> Message:
         self._to_app.put_nowait({"type": f"lifespan.{what}"})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await self.sent.get()
 
 

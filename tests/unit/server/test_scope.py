@@ -10,7 +10,7 @@ from wigwag.server.scope import Scope
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from wigwag.transports.http_client_sse import open_http_sse
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class Side:
