@@ -63,9 +63,10 @@ def read_model(kind: Any, value: Any, *, strict: bool = False) -> Any:
     return _validate(kind.model_validate_json, value, is_lenient=not strict)
 
 
-def describe_model(kind: Any) -> dict[str, Any]:
-    """Return the schema of a model."""
-    return flatten(kind.model_json_schema(schema_generator=_schema_generator()))
+def describe_model(kind: Any, *, is_output: bool = False) -> dict[str, Any]:
+    """Return the schema of a model: as it is read, or as it is written, with computed fields."""
+    mode: Literal["serialization", "validation"] = "serialization" if is_output else "validation"
+    return flatten(kind.model_json_schema(schema_generator=_schema_generator(), mode=mode))
 
 
 def encode(value: Any) -> Any:

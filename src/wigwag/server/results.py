@@ -104,10 +104,9 @@ class ToolOutput:
         self.schema = schema
         self._type = annotation
         # The fields of any other object may hold what they should not.
-        self._is_checked_by_type = schema is None and (
-            annotation in _CHECKED_BY_TYPE or is_model(annotation)
-        )
-        self._check: Callable[[bytes], None] | None = None
+        self._is_checked_by_type = schema is None and annotation in _CHECKED_BY_TYPE
+        self._is_model = schema is None and is_model(annotation)
+        self._check: Callable[[bytes], Any] | None = None
         if schema is not None:
             self._check = _check_by_schema(schema)
         elif structured is not False and (structured or is_structured(annotation, _RESULTS)):
@@ -124,7 +123,7 @@ class ToolOutput:
             kind = translate(annotation)
             if kind is Any:
                 raise TypeError  # content as well, it may be
-            schema = schema_of(kind)
+            schema = self._schema_of(kind)
             decode = msgspec.json.Decoder(kind, dec_hook=decode_hook).decode
         except TypeError:
             if is_demanded:
@@ -132,6 +131,13 @@ class ToolOutput:
             return  # no form in JSON that can be promised; what is returned is sent as text
         self.schema = {"type": "object", **schema} if is_of_objects(schema, schema) else schema
         self._check = _check_by_type(decode)
+
+    def _schema_of(self, kind: Any) -> dict[str, Any]:
+        if not self._is_model:
+            return schema_of(kind)
+        from wigwag.server.pydantic_types import describe_model  # noqa: PLC0415 - only with models
+
+        return describe_model(kind, is_output=True)
 
     def to_result(self, value: Any, revision: str = LATEST_MODERN) -> CallToolResult | Members:
         """Turn what the tool returned into a result, or its encoded members where that is quickest.
@@ -152,13 +158,22 @@ class ToolOutput:
             return self._by_hand(value, revision)
         if self.schema is None:
             return CallToolResult(content=to_blocks(value))
-        encoded = encode_value(value)
-        if self._check is not None and not (self._is_checked_by_type and type(value) is self._type):
-            self._check(encoded)
+        encoded = self._encode(value)
         return CallToolResult(
             content=[TextContent(text=_as_text(value, encoded))],
             structured_content=self._structure(encoded, revision),
         )
+
+    def _encode(self, value: Any) -> bytes:
+        """Return a value as JSON, held to what the tool declares."""
+        encoded = encode_value(value)
+        if self._check is None or (self._is_checked_by_type and type(value) is self._type):
+            return encoded
+        if not self._is_model:
+            self._check(encoded)
+        elif not isinstance(value, self._type):  # written as the model, with all that it adds
+            encoded = encode_value(self._check(encoded))
+        return encoded
 
     def _structure(self, encoded: bytes, revision: str) -> Raw:
         if self._is_wrapped and revision not in MODERN_REVISIONS:
@@ -167,11 +182,13 @@ class ToolOutput:
 
     def _by_hand(self, result: CallToolResult | ToolResult, revision: str) -> CallToolResult:
         structured = result.structured_content
-        encoded = UNSET if structured is UNSET else encode_value(structured)
-        if self._check is not None and result.is_error is not True:
-            if isinstance(encoded, UnsetType):
+        is_free = self._check is None or result.is_error is True
+        if structured is UNSET:
+            encoded: bytes | UnsetType = UNSET
+            if not is_free:
                 raise InvalidOutput(f"{_MISFIT}: its result has no structured content")
-            self._check(encoded)
+        else:
+            encoded = encode_value(structured) if is_free else self._encode(structured)
         meta = result.meta
         if meta is not UNSET and meta is not None:
             encode_value(meta)
@@ -191,10 +208,10 @@ class ToolOutput:
         )
 
 
-def _check_by_type(decode: Callable[[bytes], Any]) -> Callable[[bytes], None]:
-    def check(encoded: bytes) -> None:
+def _check_by_type(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    def check(encoded: bytes) -> Any:
         try:
-            decode(encoded)
+            return decode(encoded)
         except UNDECODABLE as error:
             raise InvalidOutput(f"{_MISFIT}: {error}") from None
 

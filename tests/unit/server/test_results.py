@@ -13,7 +13,7 @@ import attrs
 import msgspec
 import pytest
 from msgspec import UNSET, Raw
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, computed_field
 
 from wigwag.schema import (
     CallToolResult,
@@ -226,7 +226,7 @@ def test_text_that_is_structured_by_its_type_is_plain_in_the_text() -> None:
 def test_an_object_may_be_returned_in_another_form_that_fits() -> None:
     assert output(Point, {"x": 1}) == (['{"x":1}'], {"x": 1})
     assert output(list[int], (1, 2)) == (["[1,2]"], [1, 2])
-    assert output(Model, {"n": 1}) == (['{"n":1}'], {"n": 1})
+    assert output(Model, {"n": 1}) == (['{"n":1,"of":null}'], {"n": 1, "of": None})
 
 
 @pytest.mark.parametrize(
@@ -291,6 +291,39 @@ def test_what_is_not_always_an_object_is_put_into_one_for_revisions_that_want_th
     assert isinstance(schema, dict)
     assert schema["type"] == "object"
     assert make_check(schema)(structured) is None
+
+
+class Area(BaseModel, extra="forbid"):
+    width: int
+    unit: str = Field("m", serialization_alias="in")
+
+    @computed_field
+    def size(self) -> int:
+        return self.width**2
+
+
+def test_a_model_is_described_and_sent_as_it_is_written() -> None:
+    schema = ToolOutput(Area).schema
+    assert schema is not None
+    assert set(schema["properties"]) == {"width", "in", "size"}
+    for value in (Area(width=2, unit="m"), {"width": 2}):
+        (text,), found = output(Area, value)
+        assert found == {"width": 2, "in": "m", "size": 4}
+        assert json.loads(text) == found
+        assert make_check(schema)(found) is None
+
+
+def test_a_model_in_a_result_by_hand_is_sent_as_it_is_written() -> None:
+    for value in (Area(width=2, unit="m"), {"width": 2}):
+        made = by_hand(Annotated[ToolResult, Area], ToolResult("x", value))
+        assert made.structured_content == Raw(b'{"width":2,"in":"m","size":4}')
+
+
+def test_a_model_of_a_derived_type_keeps_what_it_adds() -> None:
+    class Better(Model):
+        more: int = 1
+
+    assert output(Model, Better(n=1))[1] == {"n": 1, "of": None, "more": 1}
 
 
 # --- schemas by hand, and structure on demand
