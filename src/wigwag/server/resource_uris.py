@@ -49,12 +49,14 @@ class ResourceSecurity(Struct, frozen=True, kw_only=True):
         """
         if is_segment and self.reject_path_traversal and ("/" in value or "\\" in value):
             return False
+        if "%" not in value:
+            return self._allows_as_it_is(value)
         from urllib.parse import unquote  # noqa: PLC0415 - most servers start without it
 
         for _ in range(_MAX_DECODINGS):
             if not self._allows_as_it_is(value):
                 return False
-            decoded = unquote(value) if "%" in value else value
+            decoded = unquote(value)
             if decoded == value:
                 return True
             value = decoded

@@ -40,14 +40,20 @@ class Segment:
     Attributes:
         pieces: Literal texts and variables, with no two variables side by side.
         matrix: The variables of a `{;…}` at its end, by their names; `None` where there is none.
+        literal: All of it, where there are no variables.
     """
 
     def __init__(self, pieces: list[Piece], matrix: dict[str, Field] | None) -> None:
         self.pieces = pieces
         self.matrix = matrix
+        self.literal = "".join(map(str, pieces)) if _is_literal(pieces, matrix) else None
         fields = [piece for piece in pieces if isinstance(piece, Field)]
         self.is_wide = any(field.is_wide for field in fields)
         self.is_whole = any(field.is_whole for field in fields)
+
+
+def _is_literal(pieces: list[Piece], matrix: dict[str, Field] | None) -> bool:
+    return matrix is None and all(isinstance(piece, str) for piece in pieces)
 
 
 class Layout:

@@ -40,6 +40,10 @@ class UriMatcher:
 
     def __init__(self, template: ParsedTemplate, kinds: Mapping[str, Kind] | None = None) -> None:
         self.names = template.names
+        # Most templates are not meant, and this much is the same however a URI is written.
+        first = template.parts[0] if template.parts else ""
+        begins = encode_literal(first) if isinstance(first, str) else ""
+        self._beginning = begins.partition("%")[0].partition("?")[0]
         layout = Layout(template, kinds or {})
         self._query = {field.variable.name: field for field in layout.query}
         self._has_query = layout.has_query
@@ -59,6 +63,8 @@ class UriMatcher:
 
         What the query has besides stands among the values with a `?` before its name.
         """
+        if not uri.startswith(self._beginning):
+            return None
         values: Values = {}
         try:
             path = encode_literal(uri)
@@ -105,6 +111,10 @@ class UriMatcher:
 
 
 def _match_segment(segment: Segment, text: str, values: Values) -> None:
+    if segment.literal is not None:
+        if text != segment.literal:
+            raise _Unfit
+        return
     text = _cut_matrix(segment, text, values)
     pieces, start = segment.pieces, 0
     if pieces and isinstance(pieces[0], str):

@@ -9,6 +9,7 @@ OPERATORS: Final = "+#./;?&"
 _RESERVED_OPERATORS: Final = "=,!@|"
 _RESERVED: Final = ":/?#[]@!$&'()*+,;="
 _NAME: Final = re.compile(r"(?:\w|%[0-9A-Fa-f]{2})+(?:\.(?:\w|%[0-9A-Fa-f]{2})+)*", re.ASCII)
+_NOTHING_TO_ENCODE: Final = re.compile(r"[\w:/?#\[\]@!$&'()*+,;=.~%-]*", re.ASCII)
 _TRIPLET: Final = re.compile(r"(%[0-9A-Fa-f]{2})")
 _MAX_PREFIX: Final = 9999
 
@@ -72,7 +73,7 @@ def encode_literal(text: str) -> str:
     Raises:
         UnicodeEncodeError: It has a lone surrogate.
     """
-    if text.isascii() and text.isprintable() and not any(char in text for char in ' "<>\\^`{|}'):
+    if _NOTHING_TO_ENCODE.fullmatch(text) is not None:
         return text
     return quote_text(text, keeps_reserved=True)
 
