@@ -194,6 +194,16 @@ async def test_every_kind_of_question_can_be_a_dependency(way: Way) -> None:
 
 
 @pytest.mark.parametrize("way", ASKING_WAYS, ids=str)
+async def test_nothing_that_follows_a_question_is_made_before_its_answer(way: Way) -> None:
+    async with asking(way, elicitation=lambda _: ElicitResult(action="decline")) as client:
+        await error_of(client, "cut", {"words": "wood"})
+        assert await text_of(client, "read") == ""
+    async with asking(way) as client:
+        await text_of(client, "cut", words="wood")
+        assert await text_of(client, "read") == "bench up, vice up, vice down, bench down"
+
+
+@pytest.mark.parametrize("way", ASKING_WAYS, ids=str)
 async def test_a_prompt_asks_by_its_dependencies(way: Way) -> None:
     async with asking(way) as client:
         [message] = (await client.get_prompt("instruct", {"words": "cut"})).messages

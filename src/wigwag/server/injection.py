@@ -101,6 +101,9 @@ class Injection:
     ) -> Any:
         """Come by the values, in the order of the parameters, and call the function with them.
 
+        Nothing is made before what stands before it is there, answers of the client included: it
+        may be that it is not to happen unless the user says yes.
+
         Args:
             arguments: Its arguments, as they were read.
             context: The request. What is opened is closed at its end.
