@@ -139,3 +139,17 @@ def test_what_is_not_there_is_refused_when_it_is_added(folder: Path) -> None:
         server.add_file("docs://x", folder / "nothing")
     with pytest.raises(NotADirectoryError):
         server.add_directory("docs://x", folder / "a b.md")
+
+
+async def test_a_directory_may_take_the_place_of_another_one(folder: Path) -> None:
+    server = Server("library", on_duplicate="replace")
+    server.add_directory("docs://", folder)
+    server.add_directory("docs://", folder / "deep")
+    async with Client(server) as client:
+        (dot,) = (await client.read_resource("docs://dot.gif")).contents
+        assert dot.mime_type == "image/gif"
+        ref = ResourceTemplateReference(uri="docs://{+path}")
+        assert (await client.complete(ref, "path", "")).completion.values == ["dot.gif"]
+    strict = library(folder)
+    with pytest.raises(ValueError, match="there is a resource template 'docs://handbook/"):
+        strict.add_directory("docs://handbook", folder)

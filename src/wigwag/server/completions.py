@@ -35,17 +35,30 @@ class Completers:
         """Whether anything can be completed."""
         return bool(self._by_argument) or self._general is not None
 
-    def add(self, function: Completer, feature: str | None, argument: str | None) -> None:
+    def add(
+        self,
+        function: Completer,
+        feature: str | None,
+        argument: str | None,
+        *,
+        replace: bool = False,
+    ) -> None:
         """Register a function for one argument, or for all that have none of their own.
 
+        Args:
+            function: The function.
+            feature: Name of a prompt, or URI of a resource template.
+            argument: Name of its argument, or of its variable.
+            replace: Have it take the place of another one.
+
         Raises:
-            ValueError: There is one already.
+            ValueError: There is one already, and it is not to be replaced.
         """
         if feature is None or argument is None:
             if self._general is not None:
                 raise ValueError("a completion function for everything is registered already")
             self._general = function
-        elif (feature, argument) in self._by_argument:
+        elif (feature, argument) in self._by_argument and not replace:
             raise ValueError(f"{argument} of {feature} has a completion function already")
         else:
             self._by_argument[feature, argument] = function

@@ -575,7 +575,7 @@ class Registry(ABC):
         about = f"The files in {source.name}, by their paths."
         shared: dict[str, Any] = {"name": source.name, "description": about, **options}
         self.resource(source.template, **shared)(source.read)
-        self.completion(source.template, "path")(source.complete)
+        self._completers.add(source.complete, source.template, "path", replace=True)
         about = f"The files and directories in {source.name}."
         listing = {"mime_type": "application/json", "description": about}
         self.resource(source.uri, **{**shared, **listing})(source.read_root)

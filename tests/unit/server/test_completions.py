@@ -198,6 +198,7 @@ def test_an_argument_is_completed_by_one_function() -> None:
     assert completers
     with pytest.raises(ValueError, match="x of review has a completion function already"):
         completers.add(list, "review", "x")
+    completers.add(tuple, "review", "x", replace=True)
     completers.add(list, None, None)
     with pytest.raises(ValueError, match="for everything is registered already"):
         completers.add(list, None, None)
