@@ -131,6 +131,46 @@ async def test_tasks_that_are_awaited_one_after_the_other_leave_nothing_to_compl
 
 
 @both_eras
+@pytest.mark.parametrize("how", ["task", "gather"])
+async def test_what_still_runs_when_the_handler_is_unwound_ends_quietly(
+    server: Server, revision: str, how: str, log_text: Callable[[], str]
+) -> None:
+    left: list[asyncio.Task[str]] = []
+
+    async def ask_later(ctx: Context) -> str:
+        left.append(asyncio.current_task())  # type: ignore[arg-type]
+        await pass_turns(20)
+        return str((await ctx.elicit("two", str)).data)
+
+    @server.tool
+    async def both(ctx: Context) -> str:
+        if how == "gather":
+            one, two = await asyncio.gather(ctx.elicit("one", str), ask_later(ctx))
+            return f"{one.data} {two}"
+        later = asyncio.create_task(ask_later(ctx))
+        return f"{(await ctx.elicit('one', str)).data} {await later}"
+
+    answering = Answering(server, revision)
+    assert await answering.call("both") == "one two"
+    assert answering.questions == ["one", "two"]
+    await asyncio.wait(left)
+    left.clear()
+    gc.collect()
+    assert log_text() == ""
+
+
+@both_eras
+async def test_what_is_asked_for_at_once_must_be_questions(server: Server, revision: str) -> None:
+    @server.tool
+    async def wrong(ctx: Context) -> str:
+        with pytest.raises(TypeError, match="'Who\\?' is no question"):
+            await ctx.ask(who="Who?")  # type: ignore[arg-type]
+        return str(await ctx.ask({}))
+
+    assert await Answering(server, revision).call("wrong") == "{}"
+
+
+@both_eras
 async def test_what_fails_in_a_task_group_beside_a_question_is_what_the_model_reads(
     server: Server, revision: str
 ) -> None:

@@ -72,7 +72,7 @@ class Asking(ABC):
         """What was answered in this run of the handler and in those before."""
         self._unclaimed: dict[str, str] = {}
         """The digests of questions of earlier runs that this one has yet to come to."""
-        self._task = _current_task()
+        self._task = current_task()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_closed = False
 
@@ -91,7 +91,7 @@ class Asking(ABC):
                 self._questions.claim(key)
                 return key
         key = self._questions.next(wanted)
-        if key in self._unclaimed and _current_task() in (None, self._task):
+        if key in self._unclaimed and current_task() in (None, self._task):
             raise RuntimeError(_other_question(key))
         return self._questions.take(wanted, besides=self._unclaimed)
 
@@ -209,7 +209,12 @@ class Asking(ABC):
         for task in list(self._tasks):
             task.cancel()
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """See to it that the call has not ended.
+
+        Raises:
+            QuestionFailed: It has been answered.
+        """
         if self._is_closed:
             raise QuestionFailed("the call has been answered: nothing can be asked any more")
 
@@ -272,7 +277,7 @@ def without_undeclared_context(
     return msgspec.structs.replace(params, include_context=UNSET)
 
 
-def _current_task() -> asyncio.Task[Any] | None:
+def current_task() -> asyncio.Task[Any] | None:
     """Return the task that runs; `None` in a thread that no event loop runs in."""
     return None if asyncio._get_running_loop() is None else asyncio.current_task()
 

@@ -76,7 +76,7 @@ class AskingDirectly(Asking):
         Raises:
             QuestionFailed: The client cannot be asked, refused, or answered something else.
         """
-        self._check_open()
+        self.check_open()
         known = self._answers.get(key)
         if known is not None:  # in an earlier run, which then asked by hand
             return question.read(known.value)
@@ -110,7 +110,7 @@ class AskingDirectly(Asking):
         self._rounds += 1
         if self._rounds > MAX_ROUNDS:
             raise QuestionFailed(f"the handler still asks after {MAX_ROUNDS} rounds")
-        self._check_open()
+        self.check_open()
         state = msgspec.json.encode(asked.state, enc_hook=encode_hook)
         questions = {key: as_question(what) for key, what in asked.questions.items()}
         answers = await self._gather(self._answer_to(question) for question in questions.values())

@@ -307,9 +307,11 @@ class Inquiry:
             RequestFailed: The client did not declare that it can; let it pass (modern).
             QuestionFailed: There is no answer to be had (legacy).
         """
+        from wigwag.server.questions import as_question  # noqa: PLC0415 - few calls ask
+
         asking = self._asker()
         asking.check_may_ask()
-        wanted = {**(questions or {}), **more}
+        wanted = {key: as_question(what) for key, what in {**(questions or {}), **more}.items()}
         names = {asking.key_of(question, key): key for key, question in wanted.items()}
         named = {name: wanted[key] for name, key in names.items()}
 
@@ -484,6 +486,8 @@ class Inquiry:
         if self._outer is not None:
             return self._outer._asker()
         if self._is_over:
+            if self._asking is not None:
+                self._asking.check_open()
             raise QuestionFailed("the call has been answered: nothing can be asked any more")
         if self._asking is None:
             # Few calls ask, and only they pay for it.

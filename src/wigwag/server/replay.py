@@ -27,7 +27,7 @@ from wigwag.schema import (
     InputRequiredResult,
     project,
 )
-from wigwag.server.asking import Asking, without_undeclared_context
+from wigwag.server.asking import Asking, current_task, without_undeclared_context
 from wigwag.server.input_required import InputRequired, Unwinding
 from wigwag.server.memory import Keeper, Memory, inputs_of
 from wigwag.server.plain_schema import encode_hook
@@ -110,7 +110,7 @@ class Replay(Asking):
         Raises:
             RequestFailed: The client did not declare that it answers such questions.
         """
-        self._check_open()
+        self.check_open()
         if key in self._unasked:
             self._answers[key] = Answer(question.digest, self._unasked.pop(key))
         known = self._answers.get(key)
@@ -120,6 +120,7 @@ class Replay(Asking):
             except AnswerRefused:  # so it is asked again
                 del self._answers[key]
         if self._has_unwound:
+            self._leave_quietly()
             await asyncio.sleep(0)  # a handler that never gives up must not stop the event loop
             raise Unwinding("the client is about to be asked something else")
         self._connection.protocol.require_client_capability(self._request, question.needed)
@@ -136,9 +137,21 @@ class Replay(Asking):
             self._leave_quietly()
             raise
 
+    def check_open(self) -> None:
+        """See to it that the call has not ended.
+
+        Raises:
+            Unwinding: It is to be made again; what the handler has left behind ends with it.
+            QuestionFailed: It has been answered.
+        """
+        if self._is_closed and self._has_unwound:
+            self._leave_quietly()
+            raise Unwinding("the call is about to be made again")
+        super().check_open()
+
     def _leave_quietly(self) -> None:
         """Let nobody complain of a task that was unwound and that nobody waits for any more."""
-        task = asyncio.current_task()
+        task = current_task()
         if task is not None:
             task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
