@@ -240,7 +240,7 @@ def test_no_connection_is_taken_while_it_ends(launch: Launch) -> None:
     address = address_of(host)
     with connect(address) as connection, connect(address) as kept:
         kept.ask("GET", "/health").read_body()
-        connection.send(_post(*modern_call(1, "wait", {"seconds": 0.5})))
+        connection.send(_post(*modern_call(1, "wait", {"seconds": 3})))
         host.wait_for_stderr("wait begins")
         stop(host)
         late = kept.call(*modern_call(1, "echo", {"text": "x"}))

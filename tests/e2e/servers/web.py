@@ -72,7 +72,7 @@ def make_server(*, keep_alive: float = 15.0, fails_to_start: bool = False) -> Se
         """Send much."""
         say("flood begins")
         for step in range(messages):
-            context.report_progress(step, message="x" * size)
+            context.notify("com.example/flood", {"step": step, "text": "x" * size})
             await asyncio.sleep(0)
         say("flood has sent everything")
         await asyncio.sleep(60)
