@@ -5,6 +5,7 @@ Spec: server/resources#resource-templates
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Union, get_args, get_origin
@@ -16,6 +17,8 @@ from wigwag.server.uri_parts import ParsedTemplate, Variable
 
 if TYPE_CHECKING:
     from wigwag.server.uri_layout import Kind
+
+_logger = logging.getLogger("wigwag.server")
 
 # A value that is encoded more often than this is not one that anybody means.
 _MAX_DECODINGS: Final = 8
@@ -120,8 +123,12 @@ class ResourceUris:
         What a query has besides stands among them with a `?` before its name.
         """
         values = self._matcher.match(uri)
-        if values is None or not all(self._allows(*item) for item in values.items()):
+        if values is None:
             return None
+        for name, value in values.items():
+            if not self._allows(name, value):
+                _logger.info("%r is refused by its ResourceSecurity for the value of %s", uri, name)
+                return None
         for name in self._may_be_empty:
             values.setdefault(name, [])
         return values

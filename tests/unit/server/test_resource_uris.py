@@ -1,5 +1,6 @@
 """The URIs of a resource template, as its function takes them, and what is refused in them."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from uuid import UUID
@@ -123,6 +124,15 @@ def test_a_value_is_decoded_once_though_it_is_looked_at_deeper() -> None:
 def test_a_value_that_is_encoded_without_end_is_refused() -> None:
     assert match("a://x/{id}", "a://x/%" + "25" * 6 + "41", id=str) is not None
     assert match("a://x/{id}", "a://x/%" + "25" * 20 + "41", id=str) is None
+
+
+def test_what_is_refused_is_noted_for_the_author(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="wigwag.server")
+    assert match("a://x/{+path}", "a://x/../y\n", path=str) is None
+    assert match("a://x/{+path}", "b://x", path=str) is None
+    assert caplog.messages == [
+        r"'a://x/../y\n' is refused by its ResourceSecurity for the value of path"
+    ]
 
 
 def test_what_is_refused_can_be_allowed() -> None:
