@@ -10,7 +10,7 @@ from __future__ import annotations
 import collections.abc
 import enum
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
@@ -20,7 +20,15 @@ from wigwag.server.foreign import is_model, is_of_pydantic
 from wigwag.server.hooked import Hooked, convert, hooked
 from wigwag.server.plain_schema import decode_hook
 
-__all__ = ["MISSING", "Translator", "is_model", "split_default", "translate", "translate_metadata"]
+__all__ = [
+    "MISSING",
+    "Translator",
+    "default_in",
+    "is_model",
+    "split_default",
+    "translate",
+    "translate_metadata",
+]
 
 MISSING: Final = object()
 NO_NAMES: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -143,8 +151,10 @@ class Translator:
             return self._stand_in_of(alias)
         self._open.append(alias)
         inner = alias.__value__ if origin is None else origin.__value__[get_args(alias)]
-        new = self._or_same(alias, inner)
+        new = self._translate(inner)
         self._open.pop()
+        if new is inner and _is_read(alias):
+            new = alias
         if alias not in self._aliases:
             return new
         self._meant[alias] = new
@@ -357,6 +367,12 @@ def split_default(default: Any) -> tuple[Any, Any]:
     if value is ... or type(value).__name__ == "PydanticUndefinedType":
         value = MISSING
     return value, default
+
+
+def default_in(metadata: Iterable[Any]) -> Any:
+    """Return the default that a `Field` in `Annotated` has; `MISSING` if there is none."""
+    defaults = [split_default(item)[0] for item in metadata if type(item).__name__ == "FieldInfo"]
+    return next((default for default in defaults if default is not MISSING), MISSING)
 
 
 def _is_foreign(item: Any) -> bool:

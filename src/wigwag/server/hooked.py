@@ -42,7 +42,7 @@ def hooked(
     describe: Callable[[Describe], dict[str, Any]],
 ) -> Any:
     """Return a stand-in for an annotation."""
-    kind = Hooked(name, (), {})
+    kind: Any = Hooked(name, (), {})
     kind.read = read
     kind.describe = describe
     return kind

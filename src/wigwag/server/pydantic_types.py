@@ -35,6 +35,10 @@ def adapt(annotation: Any, reason: str, *, strict: bool) -> Any:
     Raises:
         TypeError: Pydantic cannot read it either, or is not installed.
     """
+    try:
+        import pydantic  # noqa: F401, PLC0415 - only those who need it
+    except ImportError:
+        raise TypeError(f"only pydantic can keep {reason}, and it is not installed") from None
     native = _in_its_terms(annotation)
     parts = list(_parts(annotation))
     # It would decode once what the type decodes itself.
@@ -106,6 +110,7 @@ def _fault(detail: Any, value: Any) -> tuple[str, str]:
     if detail["type"] == "extra_forbidden":
         return path.removesuffix(f".{last}"), f"object contains unknown field `{last}`"
     text = detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    text = " ".join(text.split())
     return path, text[:1].lower() + text[1:]
 
 
@@ -155,16 +160,14 @@ def _field(item: Any) -> Any:
 def _adapter(
     native: Any, reason: str, *, bytes_as: Literal["utf8", "base64"]
 ) -> pydantic.TypeAdapter[Any]:
-    try:
-        from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415 - only those who need it
-        from typing_extensions import TypeAliasType  # noqa: PLC0415 - pydantic has brought it
-    except ImportError:
-        raise TypeError(f"only pydantic can keep {reason}, and it is not installed") from None
+    from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415 - only those who need it
+    from typing_extensions import TypeAliasType  # noqa: PLC0415 - pydantic has brought it
+
     config = ConfigDict(ser_json_bytes=bytes_as, val_json_bytes=bytes_as)
     try:
         # A class that may have a configuration of its own allows no other by its own name.
-        alias: Any = TypeAliasType("Argument", native)
-        return TypeAdapter(alias, config=config)
+        alias: Any = TypeAliasType
+        return TypeAdapter(alias("Argument", native), config=config)
     except (TypeError, NameError, RuntimeError) as error:
         why = str(error).split("\n", 1)[0].split(". ", 1)[0].rstrip(".")
         raise TypeError(

@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
-from wigwag.server.annotations import MISSING, Translator, split_default
+from wigwag.server.annotations import MISSING, Translator, default_in, split_default
 from wigwag.server.dependencies import Dependency, mark_of
 from wigwag.server.docstrings import describe
 from wigwag.server.flat_schema import values_at
@@ -224,6 +224,8 @@ class Parameters:
     def _add_argument(self, name: str, annotation: Any, default: Any) -> None:
         factory = getattr(default, "default_factory", None)
         default, field = split_default(MISSING if default is Kind.empty else default)
+        if default is MISSING and typing.get_origin(annotation) is typing.Annotated:
+            default = default_in(annotation.__metadata__)
         if field is not MISSING:
             annotation = typing.Annotated[annotation, field]
         annotation = self._translate(annotation)
@@ -254,7 +256,7 @@ class Parameters:
                 "Arguments", fields, kw_only=True, forbid_unknown_fields=True, frozen=True
             )
             msgspec.json.Decoder(struct, dec_hook=decode_hook)
-        except (TypeError, RecursionError) as error:
+        except TypeError as error:
             raise TypeError(self._fault() or f"{self._name}: {error}") from None
         return struct
 
@@ -263,8 +265,9 @@ class Parameters:
         for name, kind in self.types.items():
             try:
                 msgspec.json.Decoder(kind, dec_hook=decode_hook)
-            except (TypeError, RecursionError) as error:
-                return f"parameter `{name}` of {self._name}: {_in_short(error)}"
+            except TypeError as error:
+                reason = str(error).split("\n", 1)[0]
+                return f"parameter `{name}` of {self._name}: {reason}"
         return None
 
     def _make_schema(self) -> dict[str, Any]:
@@ -364,13 +367,6 @@ def _accepts_none(annotation: Any) -> bool:
     if typing.get_origin(annotation) is typing.Annotated:
         return _accepts_none(typing.get_args(annotation)[0])
     return annotation in (Any, None, type(None)) or type(None) in typing.get_args(annotation)
-
-
-def _in_short(error: BaseException) -> str:
-    """Say what is wrong with a type, in a line."""
-    if isinstance(error, RecursionError):
-        return "it contains itself under another name; take a dataclass or a model that does"
-    return str(error).split("\n", 1)[0]
 
 
 def _annotation_of(parameter: Kind) -> Any:

@@ -1,20 +1,31 @@
 """Annotations as users of pydantic write them."""
 
 import json
+import re
 import subprocess
 import sys
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 import pytest
 from annotated_types import Ge, MaxLen
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, EmailStr, Field
+from typing_extensions import Doc, TypeAliasType
 
-from wigwag.server.annotations import MISSING, is_model, split_default, translate
+from wigwag.server.annotations import (
+    MISSING,
+    is_model,
+    split_default,
+    translate,
+    translate_metadata,
+)
 from wigwag.server.context import Context
 from wigwag.server.plain_schema import schema_of
 from wigwag.server.results import ToolOutput
 from wigwag.server.signature import ArgumentsRefused, Parameters
+
+T = TypeVar("T")
 
 
 class Item(BaseModel):
@@ -158,3 +169,80 @@ def test_the_constraints_of_a_result_are_described() -> None:
 def test_an_alias_is_refused() -> None:
     with pytest.raises(TypeError, match="alias"):
         translate(Annotated[int, Field(alias="n")])
+
+
+# --- aliases, in the way of Python before 3.12
+
+
+Ids = TypeAliasType("Ids", list[int])
+ByName = TypeAliasType("ByName", dict[str, T], type_params=(T,))
+Odd = TypeAliasType("Odd", Literal[True, "x"])
+
+
+def test_an_alias_is_what_it_stands_for() -> None:
+    assert schema_of(translate(Ids)) == {"type": "array", "items": {"type": "integer"}}
+    assert schema_of(translate(list[Odd])) == {"type": "array", "items": {"enum": [True, "x"]}}
+    assert schema_of(translate(ByName[int])) == {
+        "type": "object",
+        "additionalProperties": {"type": "integer"},
+    }
+
+
+# --- what is said of an annotation
+
+
+def test_documentation_and_examples_are_kept() -> None:
+    assert schema_of(translate(Annotated[int, Doc("Many.")])) == {
+        "type": "integer",
+        "description": "Many.",
+    }
+    kind = Annotated[int, Field(examples=[1], json_schema_extra={"unit": "m"}, title="T")]
+    assert schema_of(translate(kind)) == {"type": "integer", "examples": [1], "unit": "m"}
+
+
+def test_a_compiled_pattern_is_a_pattern() -> None:
+    assert schema_of(translate(Annotated[str, Field(pattern=re.compile("^a"))])) == {
+        "type": "string",
+        "pattern": "^a",
+    }
+
+
+def test_a_function_that_changes_the_schema_is_asked() -> None:
+    def change(schema: dict[str, Any]) -> None:
+        schema["unit"] = "m"
+
+    kind = translate(Annotated[int, Field(json_schema_extra=change)])
+    assert schema_of(kind) == {"type": "integer", "unit": "m"}
+
+
+def test_a_default_in_an_annotation_is_one() -> None:
+    def take(
+        a: Annotated[int, Field(default=3)],
+        b: Annotated[list[int], Field(default_factory=list)],
+        c: Annotated[int, Field(ge=1)],
+    ) -> Any:
+        return a, b, c
+
+    assert Parameters(take, Context).schema["required"] == ["c"]
+    assert read(take, b'{"c": 1}') == (3, [], 1)
+
+
+def test_metadata_alone_is_translated_where_types_must_stay_what_they_are() -> None:
+    @dataclass
+    class Place:
+        x: Annotated[int, Field(ge=1)]
+
+    kind = translate_metadata(Annotated[Place, Field(description="D.")])
+    assert get_args(kind) == (Place, msgspec.Meta(description="D."))
+    assert translate_metadata(Place | str) == Place | str
+    assert translate_metadata(Literal[True]) == Literal[True]
+    assert translate_metadata(EmailStr) is EmailStr
+    with pytest.raises(TypeError, match=r"AfterValidator.* is a constraint that cannot be kept"):
+        translate_metadata(Annotated[int, AfterValidator(abs)])
+
+
+def test_types_that_are_not_read_for_other_reasons_are_no_choice() -> None:
+    def take(value: Annotated[int, msgspec.Meta(pattern="x")] | str) -> None: ...
+
+    with pytest.raises(TypeError, match=r"parameter `value` of .*pattern"):
+        Parameters(take, Context)

@@ -933,7 +933,7 @@ def test_the_values_that_are_allowed_are_named_at_any_depth() -> None:
     )
 
 
-@pytest.mark.parametrize("module", ["pydantic", "annotated_types", "attrs", "dataclasses"])
+@pytest.mark.parametrize("module", ["pydantic", "annotated_types", "attrs"])
 def test_nothing_is_loaded_for_plain_annotations(module: str) -> None:
     code = (
         "import sys\n"
