@@ -53,11 +53,13 @@ NO_CONNECTION = cast("ServerConnection", None)
 class House(Owner):
     """A server's part of a context."""
 
-    pipeline = None
-
     def __init__(self) -> None:
         self.lifespan_value = "lifespan"
         self.dependency_overrides = {}
+
+    @property
+    def pipeline(self) -> None:
+        return None
 
     @property
     def keeper(self) -> Keeper:
@@ -72,7 +74,10 @@ class House(Owner):
     def resource_updated(self, uri: str) -> None:
         raise AssertionError("nothing changes here")
 
-    tools_changed = resources_changed = prompts_changed = lambda _: None
+    def tools_changed(self) -> None:
+        raise AssertionError("nothing changes here")
+
+    resources_changed = prompts_changed = tools_changed
 
 
 def request(arguments: Raw | Any = UNSET) -> RequestReceived:
@@ -98,7 +103,7 @@ def function_of(
 
 async def run(function: Callable[..., Any], *, threads: bool = True) -> Any:
     known = function_of(function, threads=threads)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         return await known.run(known.parameters.read(b"{}"), None)
 
 
@@ -111,7 +116,7 @@ async def called(
     definition = Tool(name="tool", input_schema=known.parameters.schema)
     feature = ToolFeature(definition, known, output, House())
     asked = request(UNSET if arguments is None else Raw(arguments))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         result = await feature.call(asked, NO_CONNECTION, None)
     if isinstance(result, tuple):
         members = json.loads(b"{%b}" % b"".join(result))
@@ -183,7 +188,7 @@ async def test_a_limit_stops_an_async_function() -> None:
             stopped.append("stopped")
 
     known = function_of(wait, timeout=0.01)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         with pytest.raises(TimeoutError):
             await known.run(known.parameters.read(b"{}"), None)
     assert stopped == ["stopped"]
@@ -335,7 +340,7 @@ async def test_a_tool_that_is_cancelled_has_no_result() -> None:
         await asyncio.Event().wait()
 
     task = asyncio.ensure_future(called(wait))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -359,7 +364,7 @@ def no_context() -> Context:
 async def test_a_resource_is_read() -> None:
     feature = resource("a://x", lambda: "text", "text/css")
     assert feature.template is None
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         (contents,) = (await feature.read("a://x", {}, no_context)).contents
     assert (contents.uri, contents.text, contents.mime_type) == ("a://x", "text", "text/css")
 
@@ -370,7 +375,7 @@ async def test_a_template_gives_the_variables_of_the_uri_to_its_function() -> No
 
     feature = resource("a://{slug}/{number}", article)
     values = feature.template.match("a://s/7")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         (contents,) = (await feature.read("a://s/7", values, no_context)).contents
     assert (contents.uri, contents.text) == ("a://s/7", "s 7 en")
 
@@ -445,7 +450,7 @@ async def test_a_prompt_is_made_of_its_arguments_as_text() -> None:
     feature = PromptFeature(
         Prompt(name="review", description="About."), function_of(review), House()
     )
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         result = await feature.get({"count": "3"}, no_context)
     assert isinstance(result, GetPromptResult)
     (message,) = result.messages
