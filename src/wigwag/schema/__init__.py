@@ -6,6 +6,13 @@ to the revision that is spoken.
 Spec: schema
 """
 
+from wigwag.jsonrpc.codes import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+)
 from wigwag.schema.base import (
     Annotations,
     BaseMetadata,
@@ -280,12 +287,16 @@ __all__ = [
     "ELICITATION_CREATE",
     "HEADER_MISMATCH",
     "INITIALIZE",
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
     "LATEST_LEGACY",
     "LATEST_MODERN",
     "LEGACY_REVISIONS",
     "LOGGING_SET_LEVEL",
     "LOG_LEVEL_KEY",
     "METHODS",
+    "METHOD_NOT_FOUND",
     "MISSING_REQUIRED_CLIENT_CAPABILITY",
     "MODEL_IMMEDIATE_RESPONSE_KEY",
     "MODERN_REVISIONS",
@@ -301,6 +312,7 @@ __all__ = [
     "NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED",
     "NOTIFICATIONS_TASKS_STATUS",
     "NOTIFICATIONS_TOOLS_LIST_CHANGED",
+    "PARSE_ERROR",
     "PING",
     "PROMPTS_GET",
     "PROMPTS_LIST",

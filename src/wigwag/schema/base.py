@@ -5,9 +5,11 @@ Attributes are snake_case and become camelCase on the wire. An optional member t
 Spec: schema
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, StructMeta, UnsetType
+
+_make = StructMeta.__call__
 
 RequestId: TypeAlias = str | int
 ProgressToken: TypeAlias = str | int
@@ -34,6 +36,30 @@ class Schema(
 
     None of them can be part of a reference cycle, so the garbage collector need not look at them.
     """
+
+
+class _TypedMeta(StructMeta):
+    """Lets a type be made with its `type` told, as JSON has it; what is decoded is made otherwise.
+
+    Spec: server/tools#tool-result
+    """
+
+    if not TYPE_CHECKING:  # checkers see a field of that name
+
+        def __init__(cls, *args: Any, **options: Any) -> None:  # noqa: N805
+            super().__init__(*args, **options)
+            tag = cls.__struct_config__.tag
+            if tag is not None:
+                cls.type = tag
+
+        def __call__(cls, **members: Any) -> Any:  # noqa: N805
+            if "type" in members and (kind := members.pop("type")) != cls.type:
+                raise ValueError(f"the type of a {cls.__name__} is {cls.type!r}, not {kind!r}")
+            return _make(cls, **members)
+
+
+class TypedSchema(Schema, metaclass=_TypedMeta, kw_only=True, frozen=True):
+    """The base of types that say in a member `type` which they are."""
 
 
 class Annotations(Schema, kw_only=True, frozen=True):

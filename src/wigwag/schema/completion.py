@@ -3,28 +3,30 @@
 Spec: server/utilities/completion
 """
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import UNSET, UnsetType
 
-from wigwag.schema.base import Schema
+from wigwag.schema.base import Schema, TypedSchema
 from wigwag.schema.basic import RequestParams, Result
 
 
-class PromptReference(Schema, kw_only=True, frozen=True, tag_field="type", tag="ref/prompt"):
+class PromptReference(TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="ref/prompt"):
     """The prompt whose argument is typed."""
 
-    type: ClassVar[str] = "ref/prompt"
+    if TYPE_CHECKING:
+        type: Literal["ref/prompt"] = "ref/prompt"
     name: str
     title: str | UnsetType = UNSET
 
 
 class ResourceTemplateReference(
-    Schema, kw_only=True, frozen=True, tag_field="type", tag="ref/resource"
+    TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="ref/resource"
 ):
     """The resource template whose variable is typed."""
 
-    type: ClassVar[str] = "ref/resource"
+    if TYPE_CHECKING:
+        type: Literal["ref/resource"] = "ref/resource"
     uri: str
 
 

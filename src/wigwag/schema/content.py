@@ -3,33 +3,35 @@
 Spec: server/tools#tool-result
 """
 
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType, field
 
-from wigwag.schema.base import Annotations, Icon, MetaObject, Schema
+from wigwag.schema.base import Annotations, Icon, MetaObject, Schema, TypedSchema
 from wigwag.schema.resources import ResourceContents
 
 
-class TextContent(Schema, kw_only=True, frozen=True, tag_field="type", tag="text"):
+class TextContent(TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="text"):
     """Text.
 
     Spec: server/tools#text-content
     """
 
-    type: ClassVar[str] = "text"
+    if TYPE_CHECKING:
+        type: Literal["text"] = "text"
     text: str
     annotations: Annotations | UnsetType = UNSET
     meta: MetaObject | UnsetType = field(name="_meta", default=UNSET)
 
 
-class ImageContent(Schema, kw_only=True, frozen=True, tag_field="type", tag="image"):
+class ImageContent(TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="image"):
     """A picture.
 
     Spec: server/tools#image-content
     """
 
-    type: ClassVar[str] = "image"
+    if TYPE_CHECKING:
+        type: Literal["image"] = "image"
     data: str
     """In base64."""
     mime_type: str
@@ -37,13 +39,14 @@ class ImageContent(Schema, kw_only=True, frozen=True, tag_field="type", tag="ima
     meta: MetaObject | UnsetType = field(name="_meta", default=UNSET)
 
 
-class AudioContent(Schema, kw_only=True, frozen=True, tag_field="type", tag="audio"):
+class AudioContent(TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="audio"):
     """A sound.
 
     Spec: server/tools#audio-content
     """
 
-    type: ClassVar[str] = "audio"
+    if TYPE_CHECKING:
+        type: Literal["audio"] = "audio"
     data: str
     """In base64."""
     mime_type: str
@@ -51,13 +54,14 @@ class AudioContent(Schema, kw_only=True, frozen=True, tag_field="type", tag="aud
     meta: MetaObject | UnsetType = field(name="_meta", default=UNSET)
 
 
-class ResourceLink(Schema, kw_only=True, frozen=True, tag_field="type", tag="resource_link"):
+class ResourceLink(TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="resource_link"):
     """A resource to read if it is wanted; `resources/list` need not mention it.
 
     Spec: server/tools#resource-links
     """
 
-    type: ClassVar[str] = "resource_link"
+    if TYPE_CHECKING:
+        type: Literal["resource_link"] = "resource_link"
     uri: str
     name: str
     title: str | UnsetType = UNSET
@@ -70,13 +74,14 @@ class ResourceLink(Schema, kw_only=True, frozen=True, tag_field="type", tag="res
     meta: MetaObject | UnsetType = field(name="_meta", default=UNSET)
 
 
-class EmbeddedResource(Schema, kw_only=True, frozen=True, tag_field="type", tag="resource"):
+class EmbeddedResource(TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="resource"):
     """A resource with its contents.
 
     Spec: server/tools#embedded-resources
     """
 
-    type: ClassVar[str] = "resource"
+    if TYPE_CHECKING:
+        type: Literal["resource"] = "resource"
     resource: ResourceContents
     annotations: Annotations | UnsetType = UNSET
     meta: MetaObject | UnsetType = field(name="_meta", default=UNSET)
@@ -98,26 +103,30 @@ ContentBlock: TypeAlias = (
 )
 
 
-class ToolUseContent(Schema, kw_only=True, frozen=True, tag_field="type", tag="tool_use"):
+class ToolUseContent(TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="tool_use"):
     """The model's wish to call a tool.
 
     Spec: client/sampling#tool-use-content
     """
 
-    type: ClassVar[str] = "tool_use"
+    if TYPE_CHECKING:
+        type: Literal["tool_use"] = "tool_use"
     id: str
     name: str
     input: dict[str, Any]
     meta: MetaObject | UnsetType = field(name="_meta", default=UNSET)
 
 
-class ToolResultContent(Schema, kw_only=True, frozen=True, tag_field="type", tag="tool_result"):
+class ToolResultContent(
+    TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="tool_result"
+):
     """What a tool that the model wanted to call has returned.
 
     Spec: client/sampling#tool-result-content
     """
 
-    type: ClassVar[str] = "tool_result"
+    if TYPE_CHECKING:
+        type: Literal["tool_result"] = "tool_result"
     tool_use_id: str
     content: list[ContentBlock]
     structured_content: Any | UnsetType = UNSET

@@ -92,7 +92,7 @@ class CallToolResult(Result, kw_only=True, frozen=True):
     content: list[ContentBlock]
     structured_content: Any | UnsetType = UNSET
     """Any JSON value, `None` included; only `UNSET` means that there is none."""
-    is_error: bool | UnsetType = UNSET
+    is_error: bool = False
 
     @property
     def text(self) -> str:

@@ -203,7 +203,7 @@ class ToolOutput:
         return CallToolResult(
             content=content,
             structured_content=raw,
-            is_error=True if result.is_error else UNSET,
+            is_error=bool(result.is_error),
             meta=dict(result.meta) if result.meta else UNSET,
         )
 

@@ -232,7 +232,7 @@ def test_null_where_a_member_should_be_left_out_does_not_spoil_a_result() -> Non
 def test_null_that_means_something_is_kept_beside_one_that_does_not() -> None:
     data = b'{"content": [], "isError": null, "structuredContent": null}'
     result = decode_result("tools/call", data)
-    assert result.is_error is UNSET
+    assert result.is_error is False
     assert result.structured_content is None
     data = b"""{"taskId": "1", "status": "working", "statusMessage": null, "ttl": null,
         "createdAt": "2025-11-25T00:00:00Z", "lastUpdatedAt": "2025-11-25T00:00:00Z"}"""

@@ -108,7 +108,7 @@ def output(annotation: Any, value: Any) -> Any:
     structured = result.structured_content
     if structured is not UNSET:
         structured = json.loads(bytes(structured))
-    assert result.is_error is UNSET
+    assert result.is_error is False
     return [getattr(block, "text", block) for block in result.content], structured
 
 
