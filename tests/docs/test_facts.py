@@ -204,7 +204,7 @@ def test_the_table_of_errors_has_what_a_client_raises() -> None:
     rows = table_of(DOCS / "writing-a-client.md", "Errors")
     named = {name for row in rows for name in re.findall(r"`([A-Z]\w+)`", " ".join(row))}
     bases = {"McpError", "ProtocolError"}
-    of_handlers = {"QuestionFailed", "ToolError"}
+    of_handlers = {"QuestionFailed", "ResourceNotFound", "ToolError"}
     assert named == set(errors.__all__) - bases - of_handlers
 
 
