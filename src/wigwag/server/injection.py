@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from wigwag.errors import ToolError
 from wigwag.runtime.threads import WorkerThreads
+from wigwag.server.callables import is_context, type_hints
 from wigwag.server.context import Context
 from wigwag.server.dependencies import mark_of, name_of
-from wigwag.server.signature import ArgumentsRefused, Parameters, is_context, type_hints
+from wigwag.server.signature import ArgumentsRefused, Parameters
 
 if TYPE_CHECKING:
     from wigwag.server.written_schema import WrittenParameters

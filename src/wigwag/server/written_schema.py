@@ -14,16 +14,10 @@ from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
 from wigwag.schema.json_schema import make_check
+from wigwag.server.callables import hints_of_dependencies, is_context, parameters_of, type_hints
 from wigwag.server.dependencies import Dependency, mark_of
 from wigwag.server.docstrings import describe
-from wigwag.server.signature import (
-    NOTHING,
-    ArgumentsRefused,
-    hints_of_dependencies,
-    is_context,
-    parameters_of,
-    type_hints,
-)
+from wigwag.server.signature import NOTHING, ArgumentsRefused
 
 Kind = inspect.Parameter
 
