@@ -119,11 +119,21 @@ async def test_a_method_may_be_of_some_revisions_only() -> None:
     assert caught.value.code == -32601
 
 
-@pytest.mark.parametrize("method", ["list", "reserved", "crash"])
-async def test_what_is_no_result_is_an_internal_error(revision: str, method: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("list", "it returned list, but a result is an object"),
+        ("reserved", "'_meta' in the result"),
+        ("crash", "Internal error"),
+    ],
+)
+async def test_what_is_no_result_is_an_internal_error(
+    revision: str, method: str, words: str
+) -> None:
     async with Client(library(), mode=revision, timeouts=TIMEOUTS) as client:
-        with pytest.raises(RequestFailed, match="Internal error") as caught:
+        with pytest.raises(RequestFailed, match=words) as caught:
             await client.request(f"com.example/{method}")
+        assert caught.value.code == -32603
         assert "secret" not in str(caught.value)
         await client.request("com.example/who")
 

@@ -127,8 +127,8 @@ class Method:
             ) from None
         if not encoded.startswith(b"{"):
             raise InvalidOutput(
-                f"{self.name} returned {type(value).__name__}: a result is an object, so return a "
-                "dict, a dataclass or a model"
+                f"it returned {type(value).__name__}, but a result is an object: return a dict, a "
+                "dataclass or a model"
             )
         if any(b'"%b"' % name.encode() in encoded for name in _RESERVED):
             taken = [name for name in _RESERVED if name in msgspec.json.decode(encoded)]
