@@ -165,6 +165,7 @@ def run(command: list[str], folder: Path) -> Printed:
         "PATH": os.pathsep.join([os.fspath(Path(sys.executable).parent), os.environ["PATH"]]),
         "PYTHONIOENCODING": "utf-8",
     }
+    environment.pop("CI", None)  # the reader is a person
     done = subprocess.run(
         command,
         cwd=folder,

@@ -218,7 +218,7 @@ async def test_a_transport_that_does_not_lead_there_is_refused(
 def test_it_says_that_it_needs_asyncio() -> None:
     entering = connect(server).__aenter__()
     with pytest.raises(RuntimeError, match="`anyio_backend` return 'asyncio'"):
-        entering.send(None)  # type: ignore[attr-defined]  # as a loop that is not asyncio's would
+        entering.send(None)  # as a loop that is not asyncio's would
 
 
 # --- what the script has not

@@ -25,6 +25,10 @@ class BlockingClient:
         """The client itself."""
         self._runner = runner
 
+    def __repr__(self) -> str:
+        """That of the client."""
+        return repr(self.client)
+
     def __getattr__(self, name: str) -> Any:
         """Return what the client has under this name; what is `async` there is not so here."""
         value = getattr(self.client, name)

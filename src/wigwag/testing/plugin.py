@@ -172,9 +172,9 @@ def _connected(test: Any, connecting: Any) -> Any:
 
 @pytest.hookimpl
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object:
-    """Run an `async def` test with a client that no other plugin takes care of."""
-    client = pyfuncitem.funcargs.get("mcp_client")
-    if not isinstance(client, _Unconnected) or not inspect.iscoroutinefunction(pyfuncitem.obj):
+    """Run an `async def` test of a server that no other plugin takes care of."""
+    is_ours = "mcp_server" in pyfuncitem.fixturenames
+    if not is_ours or not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     import asyncio  # noqa: PLC0415 - as the module says
 
