@@ -61,6 +61,14 @@ async def test_a_mode_insists(mode: str, spoken: str) -> None:
         assert client.protocol_version == spoken
 
 
+@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("has_mode", [False, True])
+async def test_a_revision_insists_too(revision: str, *, has_mode: bool) -> None:
+    mode = revision if has_mode else "auto"
+    async with Client(Server("s"), mode=mode, revision=revision) as client:
+        assert client.protocol_version == revision
+
+
 @pytest.mark.parametrize(
     ("mode", "served"),
     [

@@ -85,6 +85,16 @@ def test_a_mode_that_is_none_is_refused_at_once(mode: str) -> None:
         Client(bazaar(), mode=mode)
 
 
+def test_a_revision_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match=r"no revision 'modern': choose one of 2024-11-05"):
+        Client(bazaar(), revision="modern")
+
+
+def test_a_mode_and_a_revision_that_differ_are_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="'legacy' and `revision` is '2025-06-18': give one of"):
+        Client(bazaar(), mode="legacy", revision="2025-06-18")
+
+
 async def test_nobody_who_listens_is_named_with_the_address(tmp_path: Any) -> None:
     unix = [f"unix:{tmp_path}/none"] if "unix" in SOCKETS else []
     for address in ("tcp://127.0.0.1:1", *unix):
