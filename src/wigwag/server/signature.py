@@ -183,7 +183,9 @@ class Parameters:
         except msgspec.ValidationError:
             if self._is_strict and not is_text:
                 raise
-            other = _other_reading(data, kind, self.schema["properties"][name], self._hook)
+            # What can only be sent as text need not be meant as one.
+            may_be_text = not is_text and _takes_text(self.schema["properties"][name])
+            other = _other_reading(data, kind, self._hook, may_be_text=may_be_text)
             if other is UNSET:
                 raise
             return other
@@ -320,13 +322,13 @@ def _takes_text(schema: dict[str, Any]) -> bool:
     return kind == "string" or (isinstance(kind, list) and "string" in kind)
 
 
-def _other_reading(data: bytes, kind: Any, schema: dict[str, Any], hook: Hook) -> Any:
+def _other_reading(data: bytes, kind: Any, hook: Hook, *, may_be_text: bool) -> Any:
     """Read a value that does not fit its type in the one other way it can be meant, if any."""
     try:
         value = msgspec.json.decode(data)
         if isinstance(value, str):
             # A model wrote the value as JSON, in a string. Where text may be meant, it is text.
-            if _takes_text(schema):
+            if may_be_text:
                 return UNSET
             value = msgspec.json.decode(value)
         return msgspec.convert(_with_integers(value), kind, dec_hook=hook, str_keys=True)

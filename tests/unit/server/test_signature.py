@@ -570,6 +570,15 @@ def test_text_may_be_the_json_of_a_list_or_an_object() -> None:
     assert known.call(found, None) == ([1, 2], Point(1))
 
 
+def test_text_may_stand_for_a_value_of_several_kinds() -> None:
+    def take(value: Literal[True, 3, "x"]) -> Any:
+        return value
+
+    known = parameters(take)
+    for text, value in (("true", True), ("3", 3), ("x", "x")):
+        assert known.call(known.convert({"value": text}), None) == value
+
+
 def test_text_that_does_not_fit_is_refused() -> None:
     def take(a: int, b: int = 1) -> None: ...
 
