@@ -27,6 +27,7 @@ ELSEWHERE = {
     "server/asking_directly.py": "interaction: test_asking_legacy",
     "server/context.py": "interaction: a client and a server through the public API",
     "server/http_process.py": "e2e: real processes and signals",
+    "server/features.py": "unit: test_catalogue, test_tools, test_resources and test_prompts",
     "server/handlers.py": "interaction: it is what answers a client",
     "server/hearing.py": "interaction: test_custom_methods and test_middleware",
     "server/inquiry.py": "interaction: a client and a server through the public API",

@@ -41,9 +41,12 @@ from wigwag.server.input_required import InputRequired
 if TYPE_CHECKING:
     from wigwag.server.catalogue import Shelf
     from wigwag.server.completions import Completers
-    from wigwag.server.features import Feature, PromptFeature, ResourceFeature, ToolFeature
+    from wigwag.server.features import Feature
     from wigwag.server.middleware import Pipeline
     from wigwag.server.principal import Principal
+    from wigwag.server.prompts import PromptFeature
+    from wigwag.server.resources import ResourceFeature
+    from wigwag.server.tools import ToolFeature
 
 AnyContext = Context[Any] | None
 

@@ -26,7 +26,8 @@ from wigwag.schema import (
     InputRequiredResult,
 )
 from wigwag.server.context import Context
-from wigwag.server.features import Function, Owner
+from wigwag.server.features import Owner
+from wigwag.server.functions import Function
 from wigwag.server.plain_schema import encode_hook
 from wigwag.server.results import InvalidOutput
 from wigwag.server.signature import ArgumentsRefused, Parameters

@@ -53,19 +53,14 @@ from wigwag.schema import (
 from wigwag.server.catalogue import OnDuplicate, Shelf
 from wigwag.server.completions import Completers
 from wigwag.server.context import Context
-from wigwag.server.features import (
-    Availability,
-    Function,
-    PromptFeature,
-    ResourceFeature,
-    ToolFeature,
-    prompt_arguments,
-)
+from wigwag.server.features import Availability
+from wigwag.server.functions import Function
 from wigwag.server.handlers import Handlers
 from wigwag.server.input_required import InputRequired
 from wigwag.server.lists import FeatureList
 from wigwag.server.results import ToolOutput
 from wigwag.server.signature import Parameters
+from wigwag.server.tools import ToolFeature
 
 if TYPE_CHECKING:
     from typing import Self
@@ -74,7 +69,9 @@ if TYPE_CHECKING:
     from wigwag.server.methods import Method
     from wigwag.server.middleware import Pipeline
     from wigwag.server.principal import Visible
+    from wigwag.server.prompts import PromptFeature
     from wigwag.server.resource_uris import ResourceSecurity
+    from wigwag.server.resources import ResourceFeature
     from wigwag.server.written_schema import WrittenParameters
 
 MAX_TOOL_NAME_CHARACTERS: Final = 128
@@ -386,6 +383,9 @@ class Registry(ABC):
             raise TypeError('a resource needs its URI: @server.resource("kite://articles")')
         if ":" not in uri:
             raise ValueError(f"{uri!r} is no URI: it needs a scheme, as in kite://articles")
+        # A server of tools alone does not need this.
+        from wigwag.server.resources import ResourceFeature  # noqa: PLC0415
+
         frame = _caller()
 
         def register(function: F) -> F:
@@ -471,6 +471,9 @@ class Registry(ABC):
         """
         frame = _caller()
         chosen = function if isinstance(function, str) else name
+
+        # A server of tools alone does not need this.
+        from wigwag.server.prompts import PromptFeature, prompt_arguments  # noqa: PLC0415
 
         def register(function: F) -> F:
             parameters = Parameters(function, Context, frame)
