@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.jsonrpc.codes import INVALID_PARAMS, PARSE_ERROR
-from wigwag.server.annotations import MISSING, Translator, default_in, split_default
+from wigwag.server.annotations import Translator
 from wigwag.server.callables import (
     annotation_of,
     hints_of_dependencies,
@@ -30,6 +30,7 @@ from wigwag.server.callables import (
 )
 from wigwag.server.dependencies import Dependency, mark_of
 from wigwag.server.docstrings import describe
+from wigwag.server.field_metadata import MISSING, default_in, split_default
 from wigwag.server.flat_schema import values_at
 from wigwag.server.hooked import Hook, faults_of, in_words
 from wigwag.server.plain_schema import SchemaWriter, decode_hook, default_of, strict_decode_hook

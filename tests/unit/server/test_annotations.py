@@ -13,13 +13,7 @@ from annotated_types import Ge, MaxLen
 from pydantic import AfterValidator, BaseModel, EmailStr, Field
 from typing_extensions import Doc, TypeAliasType
 
-from wigwag.server.annotations import (
-    MISSING,
-    is_model,
-    split_default,
-    translate,
-    translate_metadata,
-)
+from wigwag.server.annotations import is_model, translate, translate_metadata
 from wigwag.server.context import Context
 from wigwag.server.plain_schema import schema_of
 from wigwag.server.results import ToolOutput
@@ -69,15 +63,6 @@ def test_a_constraint_without_a_counterpart_is_kept_by_pydantic_and_not_dropped(
     assert read(even, b'{"number": 2}') == 2
     with pytest.raises(ArgumentsRefused, match=r"`number`: predicate .*failed"):
         read(even, b'{"number": 3}')
-
-
-def test_a_field_in_the_place_of_a_default_is_both() -> None:
-    default, metadata = split_default(Field(3, le=9))
-    assert default == 3
-    assert metadata is not MISSING
-    assert split_default(Field(le=9))[0] is MISSING
-    assert split_default(Field(default_factory=list))[0] == []
-    assert split_default(7) == (7, MISSING)
 
 
 def test_a_field_as_default_bounds_the_argument_and_fills_it_in() -> None:
