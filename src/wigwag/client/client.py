@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -18,7 +18,7 @@ from msgspec import UNSET, Raw, Struct
 from wigwag._version import __version__
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.client.eras import HTTP_SSE, LEGACY, MODERN, EraCache, eras_of_this_process
-from wigwag.client.listening import Changes, is_worth_retrying
+from wigwag.client.listening import Changes, FilterMembers, is_worth_retrying
 from wigwag.client.questions import AnswerElicitation, Answers, AnswerSampling, Roots
 from wigwag.client.targets import opener_for
 from wigwag.errors import (
@@ -116,8 +116,9 @@ from wigwag.schema import (
 from wigwag.transports.contract import Connection
 from wigwag.transports.stdio_client import OnStderr
 
-if TYPE_CHECKING:  # only HTTP needs them
+if TYPE_CHECKING:  # not every client needs them
     from wigwag.bindings.mirrored_parameters import MirroredParameter
+    from wigwag.client.callback_names import CallbackNames
     from wigwag.transports.http_client_engine import TLS, Headers
 
 _logger = logging.getLogger("wigwag.client")
@@ -199,7 +200,7 @@ class Client:
         sampling: Asks the model for the server, given `CreateMessageRequestParams`.
         elicitation: Asks the user for the server, given `ElicitRequestFormParams` or, if
             `capabilities` declares it, `ElicitRequestURLParams`.
-        roots: The folders the client works in, or a function that returns them.
+        roots: The folders the client works in, or a function that returns them; it may be `async`.
         capabilities: What the client declares beyond what these imply.
         on_log: Called with each log message of the server.
         on_notification: Called with method and params of each notification.
@@ -220,6 +221,9 @@ class Client:
         era_cache: Where it is kept which era the server at a URL is of, so that another client
             need not find out: a mapping of yours, which you may store. By default it lasts as long
             as this process. What proves wrong is found out anew.
+        callbacks: `sampling_callback`, `elicitation_callback`, `list_roots_callback` and
+            `logging_callback`, as the official SDK has them: the first three get the client before
+            what they are asked, and `elicitation_callback` is asked for pages, too.
     """
 
     def __init__(  # noqa: PLR0913 - each is a keyword of its own, and most are never given
@@ -234,7 +238,7 @@ class Client:
         on_stderr: OnStderr | None = None,
         sampling: AnswerSampling | None = None,
         elicitation: AnswerElicitation | None = None,
-        roots: Roots | Callable[[], Roots] | None = None,
+        roots: Roots | Callable[[], Roots | Awaitable[Roots]] | None = None,
         capabilities: ClientCapabilities | None = None,
         on_log: OnLog | None = None,
         on_notification: OnNotification | None = None,
@@ -245,7 +249,15 @@ class Client:
         ssl: TLS | None = None,
         http_client: Any = None,
         era_cache: EraCache | None = None,
+        **callbacks: Unpack[CallbackNames],
     ) -> None:
+        if callbacks:
+            from wigwag.client.callback_names import by_own_names  # noqa: PLC0415 - few use them
+
+            own = by_own_names(callbacks, self)
+            sampling, elicitation = sampling or own.sampling, elicitation or own.elicitation
+            roots = own.roots if roots is None else roots
+            capabilities, on_log = capabilities or own.capabilities, on_log or own.on_log
         mode = _mode_of(mode, revision)
         self._opener = opener_for(
             target,
@@ -776,8 +788,8 @@ class Client:
     async def complete(
         self,
         ref: PromptReference | ResourceTemplateReference,
-        argument: str,
-        value: str,
+        argument: str | Mapping[str, str],
+        value: str = "",
         *,
         context: Mapping[str, str] | None = None,
     ) -> CompleteResult:
@@ -785,13 +797,14 @@ class Client:
 
         Args:
             ref: The prompt or the resource template.
-            argument: The name of the argument.
+            argument: The name of the argument; or `name` and `value` in a mapping.
             value: What has been typed so far.
             context: The arguments that are known already.
         """
+        typed = {"name": argument, "value": value} if isinstance(argument, str) else argument
         params = CompleteRequestParams(
             ref=ref,
-            argument=CompletionArgument(name=argument, value=value),
+            argument=CompletionArgument(name=typed["name"], value=typed["value"]),
             context=UNSET if context is None else CompletionContext(arguments=dict(context)),
         )
         return await self._call(COMPLETION_COMPLETE, params, CompleteResult)
@@ -821,9 +834,7 @@ class Client:
             await self._ask(LOGGING_SET_LEVEL, SetLevelRequestParams(level=level))
         self._log_level = level
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | Struct | None = None
-    ) -> None:
+    async def notify(self, method: str, params: Mapping[str, Any] | Struct | None = None) -> None:
         """Send the server a notification, also one that only an extension knows.
 
         Args:
@@ -847,6 +858,7 @@ class Client:
         prompts: bool = False,
         resources: bool = False,
         uris: Sequence[str] = (),
+        **members: Unpack[FilterMembers],
     ) -> AsyncIterator[Changes]:
         """Listen for changes, in whichever way the server's era has for it.
 
@@ -858,15 +870,18 @@ class Client:
             prompts: Changes of the list of prompts.
             resources: Changes of the list of resources.
             uris: Changes of these resources.
+            members: The same, by the protocol's own names: `tools_list_changed`,
+                `prompts_list_changed`, `resources_list_changed` and `resource_subscriptions`.
         """
-        changes = Changes(
-            SubscriptionFilter(
-                tools_list_changed=tools or UNSET,
-                prompts_list_changed=prompts or UNSET,
-                resources_list_changed=resources or UNSET,
-                resource_subscriptions=list(uris) or UNSET,
-            )
-        )
+        uris = [*uris, *members.pop("resource_subscriptions", ())]
+        wanted: dict[str, Any] = {
+            "tools_list_changed": tools,
+            "prompts_list_changed": prompts,
+            "resources_list_changed": resources,
+            "resource_subscriptions": uris,
+            **members,
+        }
+        changes = Changes(SubscriptionFilter(**{key: on or UNSET for key, on in wanted.items()}))
         if not self._is_modern:
             changes.honored = honored(changes.wanted, self.server_capabilities)
             _check_honored(changes)
@@ -1004,6 +1019,11 @@ class Client:
             empty: R = msgspec.convert({_wire_name(member): []}, result_type)
             return empty
         if cursor is not None:
+            if not isinstance(cursor, str):
+                raise LocalProtocolError(
+                    f"{cursor!r} is no cursor: there is no next page where `next_cursor` is UNSET, "
+                    "so ask `if page.next_cursor is not UNSET`"
+                )
             return await self._call(method, PaginatedRequestParams(cursor=cursor), result_type)
         page: Any = await self._call(method, PaginatedRequestParams(), result_type)
         if page.next_cursor is UNSET:

@@ -8,7 +8,8 @@ Spec: basic/utilities/subscriptions, 2025-11-25 server/resources#subscriptions
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from typing import TypedDict
 
 from msgspec import UNSET
 
@@ -17,10 +18,55 @@ from wigwag.jsonrpc.messages import RequestId
 from wigwag.protocol.events import NotificationReceived
 from wigwag.protocol.subscriptions import Change, covers
 from wigwag.schema import (
+    NOTIFICATIONS_PROMPTS_LIST_CHANGED,
+    NOTIFICATIONS_RESOURCES_LIST_CHANGED,
+    NOTIFICATIONS_RESOURCES_UPDATED,
     NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED,
+    NOTIFICATIONS_TOOLS_LIST_CHANGED,
     SUBSCRIPTION_ID_KEY,
     SubscriptionFilter,
 )
+
+
+class ToolsListChanged(Change, frozen=True, eq=False):
+    """The list of tools has changed."""
+
+    method: str = NOTIFICATIONS_TOOLS_LIST_CHANGED
+
+
+class PromptsListChanged(Change, frozen=True, eq=False):
+    """The list of prompts has changed."""
+
+    method: str = NOTIFICATIONS_PROMPTS_LIST_CHANGED
+
+
+class ResourcesListChanged(Change, frozen=True, eq=False):
+    """The list of resources, or that of templates, has changed."""
+
+    method: str = NOTIFICATIONS_RESOURCES_LIST_CHANGED
+
+
+class ResourceUpdated(Change, frozen=True, eq=False):
+    """The resource at `uri` has changed."""
+
+    method: str = NOTIFICATIONS_RESOURCES_UPDATED
+
+
+_KINDS: dict[str, type[Change]] = {
+    NOTIFICATIONS_TOOLS_LIST_CHANGED: ToolsListChanged,
+    NOTIFICATIONS_PROMPTS_LIST_CHANGED: PromptsListChanged,
+    NOTIFICATIONS_RESOURCES_LIST_CHANGED: ResourcesListChanged,
+    NOTIFICATIONS_RESOURCES_UPDATED: ResourceUpdated,
+}
+
+
+class FilterMembers(TypedDict, total=False):
+    """What can be listened for, by the names that the protocol has for it."""
+
+    tools_list_changed: bool
+    prompts_list_changed: bool
+    resources_list_changed: bool
+    resource_subscriptions: Sequence[str]
 
 
 class Changes:
@@ -78,7 +124,8 @@ class Changes:
             self.is_open = True
             self.acknowledged.set()
         else:
-            change = Change(event.method, getattr(event.params, "uri", None))
+            kind = _KINDS.get(event.method, Change)
+            change = kind(method=event.method, uri=getattr(event.params, "uri", None))
             if covers(self.wanted, change):
                 self._pending[change] = None
                 self._arrived.set()

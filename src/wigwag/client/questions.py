@@ -69,7 +69,7 @@ class Answers:
         *,
         sampling: AnswerSampling | None = None,
         elicitation: AnswerElicitation | None = None,
-        roots: Roots | Callable[[], Roots] | None = None,
+        roots: Roots | Callable[[], Roots | Awaitable[Roots]] | None = None,
         capabilities: ClientCapabilities | None = None,
     ) -> None:
         self._sampling = sampling
@@ -96,7 +96,9 @@ class Answers:
         if method == ELICITATION_CREATE and self._elicitation is not None:
             return _elicit_result(params, await _resolved(self._elicitation(params)))
         if method == ROOTS_LIST and self._roots is not None:
-            roots = self._roots() if callable(self._roots) else self._roots
+            roots: Any = self._roots
+            if callable(roots):
+                roots = await _resolved(roots())
             if isinstance(roots, str | Path):
                 roots = [roots]
             return ListRootsResult(roots=[_root(root) for root in roots])

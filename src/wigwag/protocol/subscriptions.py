@@ -33,7 +33,7 @@ _FEATURES: Final = {
 }
 
 
-class Change(Struct, frozen=True):
+class Change(Struct, frozen=True, eq=False):
     """Something of the server has changed: list or read it anew.
 
     Attributes:
@@ -43,6 +43,16 @@ class Change(Struct, frozen=True):
 
     method: str
     uri: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same change, by whatever type."""
+        if not isinstance(other, Change):
+            return NotImplemented
+        return (self.method, self.uri) == (other.method, other.uri)
+
+    def __hash__(self) -> int:
+        """As it is compared."""
+        return hash((self.method, self.uri))
 
 
 def is_within(uri: str, wanted: str) -> bool:
