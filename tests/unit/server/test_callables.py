@@ -93,7 +93,7 @@ def test_a_context_is_told_by_its_type(annotation: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "annotation", [list[Held], dict[str, Held], Callable[[Held[int]], int], int, Any]
+    "annotation", [list[Held[int]], dict[str, Held[int]], Callable[[Held[int]], int], int, Any]
 )
 def test_what_has_a_context_in_it_is_none(annotation: Any) -> None:
     assert not is_context(annotation, Held)
