@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Protocol, TypedDict
+from typing import TYPE_CHECKING, Final, Protocol, TypedDict
 
 import msgspec
 
@@ -26,6 +26,9 @@ from wigwag.schema import Implementation
 from wigwag.stores.contract import Stores
 from wigwag.transports.asgi import Answer, Headers, Receive, Scope, Send
 from wigwag.transports.contract import Connection
+
+if TYPE_CHECKING:
+    from wigwag.server.web_routes import WebRoutes
 
 _logger = logging.getLogger("wigwag.http")
 
@@ -74,6 +77,7 @@ class Servable(Protocol):
     """What an application needs of its server."""
 
     info: Implementation
+    web_routes: WebRoutes | None
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Keep the server's lifespan open."""
@@ -146,6 +150,9 @@ class HttpApp:
             path = self._below_prefix(path, scope.get("root_path", ""))
             if path == self._health_path:
                 await Answer(send).whole(200, b'{"status":"ok"}')
+                return
+            pages = self._server.web_routes
+            if path != self.path and pages is not None and await pages.serve(scope, receive, send):
                 return
         origin = headers.values.get(b"origin")
         refusal = self.rules.refusal(headers.values.get(b"host"), origin)

@@ -31,9 +31,12 @@ if TYPE_CHECKING:  # what is not needed to import a server
     from wigwag.server.middleware import Middleware, MiddlewareList
     from wigwag.server.principal import Identify
     from wigwag.server.resource_uris import ResourceSecurity
+    from wigwag.server.session_names import SessionManagerNames
+    from wigwag.server.web_routes import WebRoutes
     from wigwag.stores.contract import Stores
     from wigwag.transports.contract import Connection
 
+R = TypeVar("R", bound=Callable[..., Any])
 S = TypeVar("S", bound=ServerConnection)
 Lifespan = Callable[["Server"], AbstractAsyncContextManager[Any]]
 
@@ -146,6 +149,8 @@ class Server(Registry):
         self._handlers: dict[str, Handler] = {}
         self._hearing: set[asyncio.Task[None]] = set()
         self._middleware: MiddlewareList | None = None
+        self.web_routes: WebRoutes | None = None
+        """The pages that `custom_route` has added."""
         for step in middleware:
             self.middleware.append(step)
         self._rewire()
@@ -414,6 +419,76 @@ class Server(Registry):
             ),
             self.hear,
         )
+
+    def streamable_http_app(
+        self,
+        *,
+        streamable_http_path: str = "/mcp",
+        host: str = "127.0.0.1",
+        stateless_http: bool = False,
+        json_response: bool = False,
+        **http: Unpack[HttpKeywords],
+    ) -> HttpApp:
+        """Return what `http_app` returns, by the names that the official SDK has for it.
+
+        Like there, it answers requests to `localhost` only, unless `host` or `allowed_hosts` says
+        more.
+
+        Args:
+            streamable_http_path: The `path`.
+            host: The `host`.
+            stateless_http: The contrary of `sessions`.
+            json_response: Makes no difference: answers are plain JSON, except where something has
+                to be sent before the result.
+            http: What else `http_app` takes.
+
+        Raises:
+            ValueError: The path does not begin with a slash, or a host or origin cannot be read.
+        """
+        if stateless_http:
+            http.setdefault("sessions", False)
+        return self.http_app(streamable_http_path, host=host, **http)
+
+    @property
+    def session_manager(self) -> SessionManagerNames:
+        """What programs written for the official SDK run around an application that is mounted.
+
+        Nothing needs to: an application begins with its first request.
+        """
+        from wigwag.server.session_names import SessionManagerNames  # noqa: PLC0415 - as few do
+
+        return SessionManagerNames(self.running)
+
+    def custom_route(
+        self,
+        path: str,
+        methods: Sequence[str] = ("GET",),
+        name: str | None = None,
+    ) -> Callable[[R], R]:
+        """Serve a page of the server's own beside its endpoint; used as a decorator.
+
+        The function is async, takes a Starlette `Request` and returns a `Response`. Nothing is
+        checked before it is called: not the host, not the origin, not who asks.
+
+        Args:
+            path: Where it is, with variables as Starlette has them: `/pictures/{name}`.
+            methods: What it answers.
+            name: The name of the route.
+
+        Raises:
+            RuntimeError: Starlette is not installed.
+        """
+        if self.web_routes is None:
+            from wigwag.server.web_routes import WebRoutes  # noqa: PLC0415 - few servers have any
+
+            self.web_routes = WebRoutes()
+        routes = self.web_routes
+
+        def register(handler: R) -> R:
+            routes.add(path, methods, name, handler)
+            return handler
+
+        return register
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

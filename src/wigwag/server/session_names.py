@@ -1,7 +1,9 @@
-"""What programs written for the official SDK call on `ctx.session`."""
+"""What programs written for the official SDK call on `ctx.session` and `mcp.session_manager`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from wigwag.protocol.gates import client_declares
@@ -72,3 +74,18 @@ class SessionNames:
     def check_client_capability(self, capability: ClientCapabilities) -> bool:
         """Tell whether the client declared a capability."""
         return client_declares(self._context.client_capabilities, capability)
+
+
+class SessionManagerNames:
+    """The lifespan of a server by another name.
+
+    Args:
+        running: `Server.running`.
+    """
+
+    def __init__(self, running: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+        self._running = running
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """See `Server.running`."""
+        return self._running()
