@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections.abc
 import enum
+import sys
 import typing
 from collections.abc import Mapping
 from types import MappingProxyType, NoneType, UnionType
@@ -249,10 +250,10 @@ class Translator:
         if alone and all(translated[name] is hint for name, hint in hints.items()):
             return kind
         if kind in self._recursive:
-            raise TypeError(
-                f"{origin.__name__} contains itself, and has members that msgspec cannot read;"
-                " take a model of pydantic, or simpler members"
-            )
+            what = f"the members of {origin.__name__}, which contains itself"
+            if alone and "pydantic" in sys.modules:  # which has no trouble with that
+                raise PydanticNeeded(what)
+            raise TypeError(f"msgspec cannot read {what}; take a model of pydantic for it")
         return with_members(origin, translated)
 
     def _translate_member(self, hint: Any) -> Any:

@@ -100,11 +100,14 @@ def tidy_description(schema: dict[str, Any]) -> None:
 
 
 def values_at(schema: dict[str, Any], path: str) -> list[Any]:
-    """Return the values that are allowed at a place, such as `.x[0]`, if they are counted up."""
+    """Return the values that are allowed at a place, such as `.x[0]`, if all are counted up."""
     places = [schema]
     for name, _index in re.findall(r"\.([^.\[]+)|\[([^\]]*)\]", path):
         places = [below for place in _with_options(places) for below in _below(place, name)]
-    return [value for place in _with_options(places) for value in place.get("enum", ())]
+    options = [option for option in _with_options(places) if option != _NULL]
+    if not all("enum" in option for option in options):
+        return []
+    return [value for option in options for value in option["enum"]]
 
 
 def _with_options(places: list[dict[str, Any]]) -> list[dict[str, Any]]:

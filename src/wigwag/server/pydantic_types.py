@@ -167,7 +167,9 @@ def _adapter(
     try:
         # A class that may have a configuration of its own allows no other by its own name.
         alias: Any = TypeAliasType
-        return TypeAdapter(alias("Argument", native), config=config)
+        adapter: TypeAdapter[Any] = TypeAdapter(alias("Argument", native), config=config)
+        adapter.rebuild(raise_errors=True)
+        return adapter
     except (TypeError, NameError, RuntimeError) as error:
         why = str(error).split("\n", 1)[0].split(". ", 1)[0].rstrip(".")
         raise TypeError(

@@ -135,7 +135,8 @@ def test_the_values_at_a_place_are_found() -> None:
             {"type": "string", "enum": ["blue"]},
         ]
     }
-    assert values_at(schema, "") == ["blue"]
+    assert values_at(schema, "") == []
+    assert values_at({"anyOf": [colour, NULL, {"enum": [1]}]}, "") == ["red", 1]
     assert values_at(schema, ".colours[0]") == ["red"]
     assert values_at(schema, "[...].c") == ["red"]
     assert values_at(schema, ".nowhere") == []

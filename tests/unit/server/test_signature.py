@@ -63,6 +63,12 @@ class Item(BaseModel):
 
 
 @dataclass
+class Branch:
+    size: Annotated[int, Field(ge=1)]
+    parts: list["Branch"] = field(default_factory=list)
+
+
+@dataclass
 class Metas:
     a: Annotated[int, msgspec.Meta(ge=1)]
     b: Annotated[int, AfterValidator(abs)]
@@ -900,6 +906,17 @@ def test_what_neither_msgspec_nor_pydantic_reads_is_refused_by_the_name_of_its_p
     for function, words in cases:
         with pytest.raises(TypeError, match=f"parameter `value` of .*{function.__name__}: {words}"):
             parameters(function)
+
+
+def test_a_class_that_contains_itself_may_have_members_that_only_pydantic_reads() -> None:
+    def take(branch: Branch) -> Any:
+        return branch
+
+    assert call(take, b'{"branch": {"size": 1, "parts": [{"size": 2}]}}') == Branch(1, [Branch(2)])
+    assert refusal(take, b'{"branch": {"size": 1, "parts": [{"size": 0}]}}') == (
+        "`branch`: input should be greater than or equal to 1 at `.parts[0].size`"
+    )
+    assert property_of(take, "branch")["properties"]["parts"]["items"] == {"$ref": "#/$defs/Branch"}
 
 
 def test_two_types_that_contain_themselves_and_have_one_name_stay_apart() -> None:
