@@ -5,8 +5,9 @@ Spec: server/resources
 
 import base64
 from collections.abc import Iterator
+from typing import Any
 
-from msgspec import UNSET, UnsetType, field
+from msgspec import UNSET, StructMeta, UnsetType, field
 
 from wigwag.schema.base import Annotations, CacheScope, Icon, MetaObject, Schema
 from wigwag.schema.basic import NotificationParams, RequestParams
@@ -55,7 +56,8 @@ class ResourceContents(Schema, kw_only=True, frozen=True):
     """What a resource holds: `text`, or `blob` in base64.
 
     Nothing on the wire names the kind, so this is what contents are read as, whichever they are.
-    To write them, `TextResourceContents` and `BlobResourceContents` say what must be there.
+    To write them, `TextResourceContents` and `BlobResourceContents` say what must be there; of
+    what was read, `isinstance` tells which of the two it is.
     Spec: server/resources#resource-contents
     """
 
@@ -77,13 +79,21 @@ class ResourceContents(Schema, kw_only=True, frozen=True):
         return b"" if self.blob is UNSET else base64.b64decode(self.blob, validate=True)
 
 
-class TextResourceContents(ResourceContents, kw_only=True, frozen=True):
+class _KindMeta(StructMeta):
+    """Has contents be of a kind by what is in them."""
+
+    def __instancecheck__(cls, value: Any) -> bool:  # noqa: N805
+        member = "text" if cls is TextResourceContents else "blob"
+        return isinstance(value, ResourceContents) and getattr(value, member) is not UNSET
+
+
+class TextResourceContents(ResourceContents, metaclass=_KindMeta, kw_only=True, frozen=True):
     """What a resource holds, as text."""
 
     text: str  # pyright: ignore[reportGeneralTypeIssues]  # required here, members are keywords
 
 
-class BlobResourceContents(ResourceContents, kw_only=True, frozen=True):
+class BlobResourceContents(ResourceContents, metaclass=_KindMeta, kw_only=True, frozen=True):
     """What a resource holds, as bytes in base64."""
 
     blob: str  # pyright: ignore[reportGeneralTypeIssues]  # as above
