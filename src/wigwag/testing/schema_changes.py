@@ -131,12 +131,7 @@ class _Comparison:
                 refused = [v for v in values if not any(accepts(t, v) for t in theirs)]
                 if refused:
                     yield self._values_lost(refused, place)
-            elif len(types) > 1:
-                left = [name for name in types if not _covers(theirs, name)]
-                lost += left
-                apart = [{**one, "type": name} for name in types if name not in left]
-                yield from self._compare_alternatives(apart, theirs, place)
-            else:
+            elif len(types) == 1:
                 # Of those of its type, the one that fits best is the one that was meant.
                 near = [
                     breaks
@@ -147,6 +142,11 @@ class _Comparison:
                     yield from min(near, key=len)
                 else:
                     lost += types
+            else:
+                left = [name for name in types if not _covers(theirs, name)]
+                lost += left
+                apart = [{**one, "type": name} for name in types if name not in left]
+                yield from self._compare_alternatives(apart, theirs, place)
         if lost:
             yield self._types_lost(list(dict.fromkeys(lost)), place)
 
