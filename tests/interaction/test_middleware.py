@@ -32,7 +32,7 @@ def kites(seen: list[str] | None = None) -> Server:
 
     @server.tool
     def count(ctx: Context) -> str:
-        return ctx.state.get("words", "nothing")
+        return str(ctx.state.get("words", "nothing"))
 
     @server.tool
     def fall() -> None:

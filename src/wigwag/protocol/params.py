@@ -86,7 +86,9 @@ def _decode_slowly(method: str, params: Raw | UnsetType) -> Any:
     try:
         if method in METHODS:
             return schema.decode_params(method, params)
-        return msgspec.json.decode(b"{}" if params is UNSET else params, type=InputResponseRequestParams)
+        return msgspec.json.decode(
+            b"{}" if params is UNSET else params, type=InputResponseRequestParams
+        )
     except msgspec.ValidationError as error:
         raise ParamsRefused(INVALID_PARAMS, f"Invalid params: {_in_words(error)}") from None
 

@@ -411,13 +411,14 @@ class ServerProtocol(PeerProtocol):
 
     # --- answers and notifications
 
-    def send_result(self, request: RequestReceived, result: Struct | Members) -> None:
+    def send_result(self, request: RequestReceived, result: Struct | Members | None) -> None:
         """Answer a request; does nothing when its answer is no longer wanted.
 
         Args:
             request: The event it arrived as.
             result: The result, which is made to fit the revision of the request; or its members
-                as encoded by `encode_members`, which must fit it already.
+                as encoded by `encode_members`, which must fit it already. `None` when it is
+                answered later, as a subscription is when it ends.
 
         Raises:
             LocalProtocolError: The result holds a value that JSON has no form for; the request
@@ -430,6 +431,8 @@ class ServerProtocol(PeerProtocol):
         if type(result) is tuple and result:
             opening = self._description.openings[request.method] if request.is_modern else _RESULT
             message = b"".join((_RESULT_HEAD, encoded_id, opening, *result, _END))
+        elif result is None:
+            return
         else:
             body = self._complete(request, result)  # type: ignore[arg-type]
             message = b"".join((_RESULT_HEAD, encoded_id, _RESULT, body[1:-1], _END))

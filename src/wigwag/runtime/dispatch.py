@@ -245,7 +245,7 @@ class Dispatch(ABC):
             if self._paces:
                 self._end_progress(request)
             try:
-                self.protocol.send_result(request, task.result())  # type: ignore[arg-type]
+                self.protocol.send_result(request, task.result())
             except BaseException:  # noqa: BLE001 - sorted out there
                 self._finish(request, task)
         elif len(self._tasks) >= self._max_calls:
@@ -282,8 +282,6 @@ class Dispatch(ABC):
             self._succeed(request, result)
 
     def _succeed(self, request: RequestReceived, result: Outcome) -> None:
-        if result is None:
-            return
         try:
             self.protocol.send_result(request, result)
         except LocalProtocolError as error:

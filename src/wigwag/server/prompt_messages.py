@@ -15,8 +15,7 @@ from wigwag.server.results import InvalidOutput, as_block, encode_value
 class Message:
     """A message of a prompt.
 
-    >>> @server.prompt
-    ... def review(code: str) -> list[Message]:
+    >>> def review(code: str) -> list[Message]:
     ...     return [UserMessage("Review this:"), UserMessage(code), AssistantMessage("Let me see.")]
 
     Args:

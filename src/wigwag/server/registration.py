@@ -829,8 +829,10 @@ class Registry(ABC):
                     raise ValueError(f"there is a {mine.kind} {name!r} already{hint}")
                 if mine is self._tools:
                     _check_tool_name(name)
-        for mine, theirs, here in pairs:
-            mine.mount(here, theirs)
+        self._tools.mount(prefix, other._tools)
+        self._prompts.mount(prefix, other._prompts)
+        self._resources.mount("", other._resources)
+        self._templates.mount("", other._templates)
         self._mounted.append(other)
         other.tell(self._pass_on)
         self.tools_changed()

@@ -21,7 +21,7 @@ def test_contents_are_text_or_the_bytes_themselves() -> None:
     ("member", "kind"), [("text", TextResourceContents), ("blob", BlobResourceContents)]
 )
 def test_what_was_read_is_of_the_kind_that_is_in_it(member: str, kind: Any) -> None:
-    other = {TextResourceContents, BlobResourceContents}.difference({kind}).pop()
+    other = BlobResourceContents if kind is TextResourceContents else TextResourceContents
     read = decode(f'{{"uri":"a:b","{member}":""}}'.encode(), ResourceContents)
     assert isinstance(read, kind)
     assert not isinstance(read, other)
