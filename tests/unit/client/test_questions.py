@@ -229,6 +229,14 @@ async def test_roots_are_looked_up_each_time_a_function_gives_them() -> None:
     assert await roots([]) == []
 
 
+async def test_a_function_that_gives_roots_may_have_to_wait_for_them() -> None:
+    async def find() -> list[str]:
+        await asyncio.sleep(0)
+        return ["file:///x"]
+
+    assert await roots(find) == [Root(uri="file:///x")]
+
+
 async def test_a_root_that_is_no_folder_is_our_own_mistake(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("", encoding="utf-8")
