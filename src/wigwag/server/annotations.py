@@ -240,8 +240,14 @@ class Translator:
         return self._done[kind]
 
     def _translate_members(self, kind: Any, origin: Any, variables: Mapping[Any, Any]) -> Any:
-        from wigwag.server.members import members_of, with_members  # noqa: PLC0415 - likewise
+        from wigwag.server.members import (  # noqa: PLC0415 - likewise
+            has_defaults_of_pydantic,
+            members_of,
+            with_members,
+        )
 
+        if has_defaults_of_pydantic(origin):
+            raise PydanticNeeded(f"a Field in the place of a default, in {origin.__name__}")
         self._open.append(kind)
         hints, alone = members_of(origin, self._names)
         hints = {name: _filled_in(hint, variables) for name, hint in hints.items()}

@@ -61,6 +61,12 @@ def members_of(kind: type, names: Mapping[str, Any]) -> tuple[dict[str, Any], bo
     return {name: hints.get(name, Any) for name in known if known[name]}, alone
 
 
+def has_defaults_of_pydantic(kind: Any) -> bool:
+    """Tell whether pydantic's `Field` stands in the place of a default, in a dataclass."""
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return any(type(each.default).__name__ == "FieldInfo" for each in fields)
+
+
 def _fields_of(kind: Any) -> dict[str, bool] | None:
     """Return the members of a class, and whether objects are made with them."""
     if dataclasses.is_dataclass(kind):

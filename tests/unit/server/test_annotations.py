@@ -54,6 +54,24 @@ def test_what_msgspec_understands_itself_is_left_alone() -> None:
     assert translate(int) is int
 
 
+def test_a_field_in_the_place_of_a_default_counts_in_a_dataclass_too() -> None:
+    @dataclass
+    class Box:
+        width: int = Field(3, ge=1)
+        tags: list[str] = Field(default_factory=list)  # noqa: RUF009 - the point
+
+    def send(boxes: list[Box]) -> list[Box]:
+        return boxes
+
+    assert read(send, b'{"boxes": [{}, {"width": 4}]}') == [Box(3, []), Box(4, [])]
+    with pytest.raises(ArgumentsRefused, match=r"greater than or equal to 1 at `\[0\].width`"):
+        read(send, b'{"boxes": [{"width": 0}]}')
+    assert Parameters(send, Context).schema["properties"]["boxes"]["items"]["properties"] == {
+        "width": {"type": "integer", "minimum": 1, "default": 3},
+        "tags": {"type": "array", "items": {"type": "string"}, "default": []},
+    }
+
+
 def test_a_constraint_without_a_counterpart_is_kept_by_pydantic_and_not_dropped() -> None:
     from annotated_types import Predicate  # noqa: PLC0415 - here alone
 
