@@ -302,6 +302,7 @@ async def test_what_cannot_be_sent_of_a_resource_or_a_prompt_is_named_as_well(
             await client.read_resource("s://x")
         assert caught.value.code == -32603
         assert "NaN and infinity have no form in JSON (at `$.a[1]`)" in caught.value.message
-        with pytest.raises(RequestFailed, match="prompts/get failed: ") as caught:
+        assert caught.value.message.startswith("resources/read of 's://x' failed: ")
+        with pytest.raises(RequestFailed, match="prompts/get of 'talk' failed: ") as caught:
             await client.get_prompt("talk")
         assert caught.value.code == -32603

@@ -291,7 +291,7 @@ class Dispatch(ABC):
     def _fail(self, request: RequestReceived, error: BaseException) -> None:
         if not self.protocol.is_in_flight(request):
             return
-        code, message, data = describe_failure(error, request.method)
+        code, message, data = describe_failure(error, _name_of(request))
         try:
             self.protocol.send_error(request, code, message, data)
         except LocalProtocolError as fault:
@@ -341,6 +341,12 @@ class Dispatch(ABC):
     @abstractmethod
     def _flush(self) -> None:
         """Send what the protocol wants to have sent."""
+
+
+def _name_of(request: RequestReceived) -> str:
+    """Say what failed: the method, and the prompt or the resource that was meant."""
+    meant = getattr(request.params, "name", None) or getattr(request.params, "uri", None)
+    return f"{request.method} of {meant!r}" if isinstance(meant, str) else request.method
 
 
 def settle(asked: OutgoingRequest, answer: Raw | Exception) -> None:
