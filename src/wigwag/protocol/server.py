@@ -164,9 +164,12 @@ class CacheHint(Struct, frozen=True):
     scope: CacheScope = "private"
 
     def __post_init__(self) -> None:
-        """Refuse what is no duration."""
+        """Refuse what is no duration, and nobody's."""
         if self.ttl_ms < 0:
             raise ValueError(f"a time to live is 0 or more milliseconds, not {self.ttl_ms}")
+        if self.scope not in get_args(CacheScope):
+            known = " or ".join(get_args(CacheScope))
+            raise ValueError(f"what is kept is {known}, not {self.scope!r}")
 
 
 _NO_CACHE: Final = CacheHint()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeVar, get_args
 
 from msgspec import UnsetType
 
@@ -47,9 +47,15 @@ class Shelf(Generic[F]):
 
     Attributes:
         active: What can be used now, by name: all that are enabled, of mounted servers as well.
+
+    Raises:
+        ValueError: Nothing is known of what is to happen.
     """
 
     def __init__(self, kind: str, pages: FeatureList, on_duplicate: OnDuplicate) -> None:
+        if on_duplicate not in get_args(OnDuplicate):
+            known = ", ".join(get_args(OnDuplicate))
+            raise ValueError(f"`on_duplicate` is one of {known}, not {on_duplicate!r}")
         self.kind = kind
         self._pages = pages
         self._on_duplicate = on_duplicate

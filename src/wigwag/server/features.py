@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 import msgspec
 from msgspec import Struct
 
+from wigwag.errors import LocalProtocolError
+from wigwag.jsonrpc.codec import encode_value
 from wigwag.runtime.dispatch import Outcome
 from wigwag.schema import CompleteRequestParams, Prompt, Resource, ResourceTemplate, Tool
 from wigwag.server.context import Context, Services
@@ -49,6 +51,11 @@ class Availability(Struct, kw_only=True, frozen=True):
     enabled: bool = True
     visible: Visible | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what would fail only when somebody asks."""
+        if self.visible is not None and not callable(self.visible):
+            raise TypeError(f"`visible` is a function of who asks, not {self.visible!r}")
+
 
 FREE: Final = Availability()
 
@@ -60,9 +67,13 @@ class Feature(Generic[D]):
         definition: What lists say of it.
         owner: The server that it belongs to, though it may be found at others as well.
         availability: Who can use it, and when.
+
+    Raises:
+        TypeError: The definition is not what the protocol has: it would spoil the whole list.
     """
 
     def __init__(self, definition: D, owner: Owner, availability: Availability = FREE) -> None:
+        _check(definition)
         self.definition: D = definition
         self.suggestions: dict[str, list[str]] = {}
         """What its arguments can be, of those that can be few things."""
@@ -78,3 +89,10 @@ class Feature(Generic[D]):
         other = copy(self)
         other.definition = msgspec.structs.replace(self.definition, name=name)
         return other
+
+
+def _check(definition: Tool | Prompt | Resource | ResourceTemplate) -> None:
+    try:
+        msgspec.json.decode(encode_value(definition), type=type(definition))
+    except (LocalProtocolError, msgspec.ValidationError) as error:
+        raise TypeError(f"{definition.name!r} cannot be listed: {error}") from None

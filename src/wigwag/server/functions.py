@@ -28,6 +28,10 @@ class Function(Generic[P]):
         timeout: Seconds after which it is stopped; `None` for never.
         concurrency: How many calls of it may run at the same time; the others wait their turn,
             and their seconds do not count meanwhile. `None` for any number.
+
+    Raises:
+        TypeError: It yields, or what it depends on cannot be made.
+        ValueError: The time is over before it begins, or no call may run.
     """
 
     def __init__(
@@ -44,6 +48,8 @@ class Function(Generic[P]):
             raise TypeError(f"{name} yields; it must return its result")
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
         self._threads = threads
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"`timeout` is more than 0 seconds, not {timeout:g}")
         self.timeout = timeout
         self._turns = None if concurrency is None else Turns(concurrency)
         self.parameters = parameters

@@ -320,7 +320,7 @@ class Registry(ABC):
                 Function(parameters, self._threads if thread else None, timeout, concurrency),
                 output,
                 self,
-                Availability(tags=frozenset(tags), enabled=enabled, visible=visible),
+                Availability(tags=_words(tags), enabled=enabled, visible=visible),
                 _mirrored_in(definition),
             )
             if self._tools.add(definition.name, feature):
@@ -410,7 +410,7 @@ class Registry(ABC):
                 Function(parameters, self._threads if thread else None),
                 mime_type,
                 self,
-                Availability(tags=frozenset(tags), enabled=enabled, visible=visible),
+                Availability(tags=_words(tags), enabled=enabled, visible=visible),
                 cache,
                 security or self.resource_security,
             )
@@ -490,7 +490,7 @@ class Registry(ABC):
                 definition,
                 Function(parameters, self._threads if thread else None),
                 self,
-                Availability(tags=frozenset(tags), enabled=enabled, visible=visible),
+                Availability(tags=_words(tags), enabled=enabled, visible=visible),
             )
             if self._prompts.add(definition.name, feature):
                 self.prompts_changed()
@@ -974,6 +974,12 @@ def _caller() -> FrameType | None:
     while frame is not None and frame.f_globals is globals():
         frame = frame.f_back
     return frame
+
+
+def _words(tags: Sequence[str]) -> frozenset[str]:
+    if isinstance(tags, str):
+        raise TypeError(f"`tags` are several: write [{tags!r}]")
+    return frozenset(tags)
 
 
 def name_of(function: Callable[..., Any]) -> str:

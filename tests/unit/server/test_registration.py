@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wigwag import Client, Context, Server
+from wigwag import CacheHint, Client, Context, Server
 from wigwag.schema import Annotations, Icon, PromptReference
 
 pytestmark = pytest.mark.anyio
@@ -148,6 +148,49 @@ async def test_no_more_calls_of_a_tool_run_than_are_allowed_and_waiting_does_not
 def test_a_tool_that_nobody_may_call_is_refused() -> None:
     with pytest.raises(ValueError, match="`concurrency` is 1 or more, not 0"):
         Server("s").tool("x", concurrency=0)(lambda: "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"icons": ["a.png"]}, TypeError, r"'x' cannot be listed: .*`object`, got `str` - .*icons"),
+        ({"title": 3}, TypeError, "'x' cannot be listed: Expected `str`, got `int` - at `.*title"),
+        ({"meta": {"a": object()}}, TypeError, "'x' cannot be listed: the value cannot be sent"),
+        ({"meta": {"a": "\ud800"}}, TypeError, "'x' cannot be listed: .* lone surrogate"),
+        ({"tags": "careful"}, TypeError, r"`tags` are several: write \['careful'\]"),
+        ({"visible": "boss"}, TypeError, "`visible` is a function of who asks, not 'boss'"),
+        ({"timeout": 0}, ValueError, "`timeout` is more than 0 seconds, not 0"),
+    ],
+)
+async def test_what_would_spoil_a_list_or_every_call_is_refused_at_once(
+    options: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    server = Server("s")
+    with pytest.raises(error, match=text):
+        server.tool("x", **options)(lambda: None)
+    server.tool("x")(lambda: None)
+    async with Client(server) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["x"]
+
+
+def test_resources_and_prompts_are_held_to_the_protocol_as_well() -> None:
+    server = Server("s")
+    with pytest.raises(TypeError, match=r"'r' cannot be listed: .*audience"):
+        server.resource("s://r", name="r", annotations={"audience": 3})(lambda: "")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"'t' cannot be listed: .*icons"):
+        server.resource("s://{a}", name="t", icons=["i"])(lambda a: a)  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"'p' cannot be listed: .*title"):
+        server.prompt("p", title=3)(lambda: "")  # type: ignore[call-overload]
+
+
+def test_what_happens_to_names_that_are_taken_is_one_of_four() -> None:
+    with pytest.raises(ValueError, match="one of error, warn, replace, ignore, not 'overwrite'"):
+        Server("s", on_duplicate="overwrite")  # type: ignore[arg-type]
+
+
+def test_what_is_kept_is_kept_for_somebody() -> None:
+    with pytest.raises(ValueError, match="public or private, not 'everybody'"):
+        CacheHint(5, "everybody")  # type: ignore[arg-type]
 
 
 def test_what_surrounds_a_server_is_loaded_only_when_it_is_used() -> None:
