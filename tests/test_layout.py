@@ -13,24 +13,19 @@ ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "src" / "wigwag"
 UNIT = ROOT / "tests" / "unit"
 
-FOLDERS = (
-    "jsonrpc", "bindings", "protocol", "schema", "runtime", "transports", "stores", "server",
-    "client", "testing",
-)  # fmt: skip
-
 # Modules whose behaviour shows only together with others, and where it is tested.
 ELSEWHERE = {
     "client/client.py": "interaction: a client and a server through the public API",
     "runtime/client_connection.py": "interaction: it is what a client waits on",
     "runtime/dispatch.py": "interaction: it is what runs the handlers",
     "runtime/server_connection.py": "interaction: it is what runs the handlers",
-    "server/asking_directly.py": "interaction: test_asking_legacy",
+    "server/asking/asking_directly.py": "interaction: test_asking_legacy",
     "server/context.py": "interaction: a client and a server through the public API",
     "server/http_process.py": "e2e: real processes and signals",
     "server/features.py": "unit: test_catalogue, test_tools, test_resources and test_prompts",
     "server/handlers.py": "interaction: it is what answers a client",
     "server/hearing.py": "interaction: test_custom_methods and test_middleware",
-    "server/inquiry.py": "interaction: a client and a server through the public API",
+    "server/asking/inquiry.py": "interaction: a client and a server through the public API",
     "server/log_bridge.py": "interaction: what a client gets of what is logged",
     "server/methods.py": "interaction: test_custom_methods",
     "server/middleware.py": "interaction: test_middleware",
@@ -40,7 +35,7 @@ ELSEWHERE = {
     "transports/http_client_peer.py": "interaction: test_http_client_requests, with each library",
     "transports/http_client_sse.py": "interaction: test_http_client_sse",
     "transports/http_client_stream.py": "interaction: test_http_client_streams",
-    "server/replay.py": "interaction: the rounds of a call, as a client sees them",
+    "server/asking/replay.py": "interaction: the rounds of a call, as a client sees them",
     "server/session_names.py": "interaction: a client and a server through the public API",
     "testing/blocking_client.py": "e2e: test_pytest_plugin, with pytest itself",
     "testing/connecting.py": "interaction: test_testing, over every transport",
@@ -62,9 +57,9 @@ TOGETHER = {
 
 def modules() -> list[str]:
     return [
-        str(path.relative_to(SOURCES))
-        for folder in FOLDERS
-        for path in sorted((SOURCES / folder).glob("*.py"))
+        path.relative_to(SOURCES).as_posix()
+        for path in sorted(SOURCES.rglob("*.py"))
+        if path.parent != SOURCES
     ]
 
 
@@ -113,8 +108,3 @@ def test_the_lists_of_exceptions_name_only_what_is_there() -> None:
     assert [module for module in named if not (SOURCES / module).is_file()] == []
     assert [module for module in ELSEWHERE if unit_tests_of(module)] == []
     assert [test for test in TOGETHER if not (UNIT / test).is_file()] == []
-
-
-def test_every_folder_of_the_sources_is_looked_at() -> None:
-    folders = {path.parent.name for path in SOURCES.glob("*/*.py")}
-    assert folders == set(FOLDERS)

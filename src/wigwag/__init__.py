@@ -34,16 +34,8 @@ if TYPE_CHECKING:
         TransportError,
     )
     from wigwag.protocol.server import CacheHint
-    from wigwag.server.context import Context
-    from wigwag.server.dependencies import Depends, Resolve
-    from wigwag.server.files import safe_join
-    from wigwag.server.header import Header
-    from wigwag.server.input_required import InputRequired
-    from wigwag.server.limits import Limits
-    from wigwag.server.media import Audio, File, Image
-    from wigwag.server.principal import Principal
-    from wigwag.server.prompt_messages import AssistantMessage, Message, UserMessage
-    from wigwag.server.questions import (
+    from wigwag.server.asking.input_required import InputRequired
+    from wigwag.server.asking.questions import (
         AcceptedElicitation,
         CancelledElicitation,
         DeclinedElicitation,
@@ -54,48 +46,56 @@ if TYPE_CHECKING:
         list_roots,
         sample,
     )
-    from wigwag.server.resolver_questions import Elicit, ListRoots, Sample
-    from wigwag.server.resource_uris import ResourceSecurity
-    from wigwag.server.results import ToolResult
+    from wigwag.server.asking.resolver_questions import Elicit, ListRoots, Sample
+    from wigwag.server.context import Context
+    from wigwag.server.files import safe_join
+    from wigwag.server.limits import Limits
+    from wigwag.server.parameters.dependencies import Depends, Resolve
+    from wigwag.server.parameters.header import Header
+    from wigwag.server.principal import Principal
+    from wigwag.server.results.media import Audio, File, Image
+    from wigwag.server.results.prompt_messages import AssistantMessage, Message, UserMessage
+    from wigwag.server.results.tool_results import ToolResult
     from wigwag.server.server import Server
-    from wigwag.server.uri_templates import UriTemplate
+    from wigwag.server.uris.resource_uris import ResourceSecurity
+    from wigwag.server.uris.templates import UriTemplate
     from wigwag.transports.stdio_client import StdioServerParameters
 
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
 _HOMES = {
-    "AcceptedElicitation": "wigwag.server.questions",
-    "AssistantMessage": "wigwag.server.prompt_messages",
-    "Audio": "wigwag.server.media",
+    "AcceptedElicitation": "wigwag.server.asking.questions",
+    "AssistantMessage": "wigwag.server.results.prompt_messages",
+    "Audio": "wigwag.server.results.media",
     "CacheHint": "wigwag.protocol.server",
-    "CancelledElicitation": "wigwag.server.questions",
+    "CancelledElicitation": "wigwag.server.asking.questions",
     "Client": "wigwag.client.client",
     "ConnectionClosed": "wigwag.errors",
     "Context": "wigwag.server.context",
-    "DeclinedElicitation": "wigwag.server.questions",
-    "Depends": "wigwag.server.dependencies",
-    "Elicit": "wigwag.server.resolver_questions",
-    "ElicitationOutcome": "wigwag.server.questions",
-    "ElicitationResult": "wigwag.server.questions",
-    "File": "wigwag.server.media",
-    "Header": "wigwag.server.header",
+    "DeclinedElicitation": "wigwag.server.asking.questions",
+    "Depends": "wigwag.server.parameters.dependencies",
+    "Elicit": "wigwag.server.asking.resolver_questions",
+    "ElicitationOutcome": "wigwag.server.asking.questions",
+    "ElicitationResult": "wigwag.server.asking.questions",
+    "File": "wigwag.server.results.media",
+    "Header": "wigwag.server.parameters.header",
     "HttpStatusError": "wigwag.errors",
-    "Image": "wigwag.server.media",
-    "InputRequired": "wigwag.server.input_required",
+    "Image": "wigwag.server.results.media",
+    "InputRequired": "wigwag.server.asking.input_required",
     "Limits": "wigwag.server.limits",
-    "ListRoots": "wigwag.server.resolver_questions",
+    "ListRoots": "wigwag.server.asking.resolver_questions",
     "McpError": "wigwag.errors",
-    "Message": "wigwag.server.prompt_messages",
+    "Message": "wigwag.server.results.prompt_messages",
     "Principal": "wigwag.server.principal",
     "PromptsListChanged": "wigwag.client.listening",
     "QuestionFailed": "wigwag.errors",
     "RequestFailed": "wigwag.errors",
     "RequestTimedOut": "wigwag.errors",
-    "Resolve": "wigwag.server.dependencies",
+    "Resolve": "wigwag.server.parameters.dependencies",
     "ResourceNotFound": "wigwag.errors",
-    "ResourceSecurity": "wigwag.server.resource_uris",
+    "ResourceSecurity": "wigwag.server.uris.resource_uris",
     "ResourceUpdated": "wigwag.client.listening",
     "ResourcesListChanged": "wigwag.client.listening",
-    "Sample": "wigwag.server.resolver_questions",
+    "Sample": "wigwag.server.asking.resolver_questions",
     "Server": "wigwag.server.server",
     "ServerStartFailed": "wigwag.errors",
     "ServerUnreachable": "wigwag.errors",
@@ -103,16 +103,16 @@ _HOMES = {
     "StdioServerParameters": "wigwag.transports.stdio_client",
     "Timeouts": "wigwag.client.client",
     "ToolError": "wigwag.errors",
-    "ToolResult": "wigwag.server.results",
+    "ToolResult": "wigwag.server.results.tool_results",
     "ToolsListChanged": "wigwag.client.listening",
     "TransportError": "wigwag.errors",
-    "UriTemplate": "wigwag.server.uri_templates",
-    "UserMessage": "wigwag.server.prompt_messages",
-    "elicit": "wigwag.server.questions",
-    "elicit_url": "wigwag.server.questions",
-    "list_roots": "wigwag.server.questions",
+    "UriTemplate": "wigwag.server.uris.templates",
+    "UserMessage": "wigwag.server.results.prompt_messages",
+    "elicit": "wigwag.server.asking.questions",
+    "elicit_url": "wigwag.server.asking.questions",
+    "list_roots": "wigwag.server.asking.questions",
     "safe_join": "wigwag.server.files",
-    "sample": "wigwag.server.questions",
+    "sample": "wigwag.server.asking.questions",
 }
 
 __all__ = [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from wigwag.errors import ResourceNotFound
 from wigwag.schema import ResourceContents
 from wigwag.server.files import DirectorySource, safe_join
-from wigwag.server.resource_uris import ResourceUris
+from wigwag.server.uris.resource_uris import ResourceUris
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
 

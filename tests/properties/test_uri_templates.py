@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wigwag.server.uri_matching import UriMatcher
-from wigwag.server.uri_templates import UriTemplate
+from wigwag.server.uris.matching import UriMatcher
+from wigwag.server.uris.templates import UriTemplate
 
 
 def texts(without: str = "") -> st.SearchStrategy[str]:

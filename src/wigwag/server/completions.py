@@ -15,7 +15,7 @@ from wigwag.schema import (
     Completion,
     PromptReference,
 )
-from wigwag.server.results import InvalidOutput
+from wigwag.server.results.tool_results import InvalidOutput
 from wigwag.server.suggestions import as_text, choose
 
 MAX_COMPLETION_VALUES: Final = 100

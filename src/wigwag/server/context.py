@@ -23,8 +23,8 @@ from wigwag.schema import (
     LoggingLevel,
     ReadResourceResult,
 )
-from wigwag.server.input_required import InputRequired
-from wigwag.server.inquiry import Inquiry, Remembers
+from wigwag.server.asking.input_required import InputRequired
+from wigwag.server.asking.inquiry import Inquiry, Remembers
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # type checkers have it, and it need not be installed

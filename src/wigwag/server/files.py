@@ -24,7 +24,7 @@ from wigwag.schema import (
     ResourceContents,
     TextResourceContents,
 )
-from wigwag.server.media import MIME_TYPES, is_textual, text_of
+from wigwag.server.results.media import MIME_TYPES, is_textual, text_of
 from wigwag.server.suggestions import choose
 
 DEFAULT_MAX_FILE_BYTES: Final = 16 * 1024 * 1024

@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.server.context import Context
-from wigwag.server.signature import Parameters
+from wigwag.server.parameters.signature import Parameters
 
 if TYPE_CHECKING:
     from wigwag.server.injection import Injection
-    from wigwag.server.written_schema import WrittenParameters
+    from wigwag.server.parameters.written_schema import WrittenParameters
 
 AnyParameters: TypeAlias = "Parameters | WrittenParameters"
 P = TypeVar("P", bound="AnyParameters", covariant=True)

@@ -35,8 +35,8 @@ from wigwag.schema import (
     PromptReference,
     ReadResourceResult,
 )
+from wigwag.server.asking.input_required import InputRequired
 from wigwag.server.context import Context
-from wigwag.server.input_required import InputRequired
 
 if TYPE_CHECKING:
     from wigwag.server.catalogue import Shelf

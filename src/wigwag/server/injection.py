@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from wigwag.errors import ToolError
 from wigwag.runtime.threads import WorkerThreads
-from wigwag.server.callables import is_context, type_hints
 from wigwag.server.context import Context
-from wigwag.server.dependencies import mark_of, name_of
-from wigwag.server.signature import ArgumentsRefused, Parameters
+from wigwag.server.parameters.callables import is_context, type_hints
+from wigwag.server.parameters.dependencies import mark_of, name_of
+from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
 
 if TYPE_CHECKING:
-    from wigwag.server.written_schema import WrittenParameters
+    from wigwag.server.parameters.written_schema import WrittenParameters
 
 AnyParameters: TypeAlias = "Parameters | WrittenParameters"
 Kind = inspect.Parameter
@@ -284,7 +284,7 @@ def _argument(arguments: Any, name: str) -> Any:
 
 def _questions() -> Any:
     """Return the module of questions; `None` when nobody has loaded it, so that there are none."""
-    return sys.modules.get("wigwag.server.questions")
+    return sys.modules.get("wigwag.server.asking.questions")
 
 
 def _is_any(test: Callable[[Any], bool], function: Callable[..., Any]) -> bool:

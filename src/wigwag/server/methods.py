@@ -25,12 +25,12 @@ from wigwag.schema import (
     NOTIFICATIONS_ROOTS_LIST_CHANGED,
     InputRequiredResult,
 )
+from wigwag.server.annotations.plain_schema import encode_hook
 from wigwag.server.context import Context
 from wigwag.server.features import Owner
 from wigwag.server.functions import Function
-from wigwag.server.plain_schema import encode_hook
-from wigwag.server.results import InvalidOutput
-from wigwag.server.signature import ArgumentsRefused, Parameters
+from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
+from wigwag.server.results.tool_results import InvalidOutput
 
 # What the protocol itself reads in the params of any request.
 _OF_THE_PROTOCOL: Final = ("_meta", "inputResponses", "requestState")

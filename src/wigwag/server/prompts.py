@@ -10,11 +10,11 @@ from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.schema import GetPromptResult, Prompt, PromptArgument
+from wigwag.server.asking.input_required import InputRequired, asked_by
 from wigwag.server.features import FREE, Availability, Feature, MakeContext, Owner
 from wigwag.server.functions import Function
-from wigwag.server.input_required import InputRequired, asked_by
-from wigwag.server.prompt_messages import to_prompt
-from wigwag.server.signature import ArgumentsRefused, Parameters
+from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
+from wigwag.server.results.prompt_messages import to_prompt
 from wigwag.server.suggestions import suggestions_for
 
 _NO_PART_OF_A_FORM = ("title", "description", "default")

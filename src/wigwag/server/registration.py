@@ -50,29 +50,29 @@ from wigwag.schema import (
     ToolAnnotations,
     ToolsCapability,
 )
+from wigwag.server.asking.input_required import InputRequired
 from wigwag.server.catalogue import OnDuplicate, Shelf
 from wigwag.server.completions import Completers
 from wigwag.server.context import Context
 from wigwag.server.features import Availability
 from wigwag.server.functions import Function
 from wigwag.server.handlers import Handlers
-from wigwag.server.input_required import InputRequired
 from wigwag.server.lists import FeatureList
-from wigwag.server.results import ToolOutput
-from wigwag.server.signature import Parameters
+from wigwag.server.parameters.signature import Parameters
+from wigwag.server.results.tool_results import ToolOutput
 from wigwag.server.tools import ToolFeature
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from wigwag.server.memory import Keeper
+    from wigwag.server.asking.memory import Keeper
     from wigwag.server.methods import Method
     from wigwag.server.middleware import Pipeline
+    from wigwag.server.parameters.written_schema import WrittenParameters
     from wigwag.server.principal import Visible
     from wigwag.server.prompts import PromptFeature
-    from wigwag.server.resource_uris import ResourceSecurity
     from wigwag.server.resources import ResourceFeature
-    from wigwag.server.written_schema import WrittenParameters
+    from wigwag.server.uris.resource_uris import ResourceSecurity
 
 MAX_TOOL_NAME_CHARACTERS: Final = 128
 
@@ -300,7 +300,7 @@ class Registry(ABC):
                 parameters = Parameters(function, Context, frame, strict=is_strict)
             else:
                 # Only a schema that is written by hand needs this.
-                from wigwag.server.written_schema import WrittenParameters  # noqa: PLC0415
+                from wigwag.server.parameters.written_schema import WrittenParameters  # noqa: PLC0415
 
                 parameters = WrittenParameters(function, input_schema, Context, frame)
             output = ToolOutput(parameters.return_type, output_schema, structured=structured_output)

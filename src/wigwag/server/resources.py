@@ -14,15 +14,15 @@ from wigwag.errors import RequestFailed, ResourceNotFound
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.server import CacheHint
 from wigwag.schema import ReadResourceResult, Resource, ResourceTemplate
-from wigwag.server.contents import to_contents
+from wigwag.server.asking.input_required import InputRequired, asked_by
 from wigwag.server.features import FREE, Availability, Feature, MakeContext, Owner
 from wigwag.server.functions import Function
-from wigwag.server.input_required import InputRequired, asked_by
-from wigwag.server.signature import ArgumentsRefused, Parameters
+from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
+from wigwag.server.results.contents import to_contents
 from wigwag.server.suggestions import suggestions_for
 
 if TYPE_CHECKING:
-    from wigwag.server.resource_uris import ResourceSecurity, ResourceUris
+    from wigwag.server.uris.resource_uris import ResourceSecurity, ResourceUris
 
 
 class ResourceFeature(Feature[Resource | ResourceTemplate]):
@@ -45,7 +45,7 @@ class ResourceFeature(Feature[Resource | ResourceTemplate]):
         parameters = function.parameters
         self.template: ResourceUris | None = None
         if isinstance(definition, ResourceTemplate):
-            from wigwag.server.resource_uris import ResourceUris  # noqa: PLC0415 - not all have any
+            from wigwag.server.uris.resource_uris import ResourceUris  # noqa: PLC0415 - not all have any
 
             self.template = ResourceUris(
                 definition.uri_template, parameters.types, parameters.defaults, security

@@ -26,12 +26,12 @@ from wigwag.server.limits import Limits
 from wigwag.server.registration import Registry
 
 if TYPE_CHECKING:  # what is not needed to import a server
+    from wigwag.server.asking.memory import Keeper
     from wigwag.server.http_app import HttpApp, HttpKeywords
-    from wigwag.server.memory import Keeper
     from wigwag.server.middleware import Middleware, MiddlewareList
     from wigwag.server.principal import Identify
-    from wigwag.server.resource_uris import ResourceSecurity
     from wigwag.server.session_names import SessionManagerNames
+    from wigwag.server.uris.resource_uris import ResourceSecurity
     from wigwag.server.web_routes import WebRoutes
     from wigwag.stores.contract import Stores
     from wigwag.transports.contract import Connection
@@ -175,8 +175,8 @@ class Server(Registry):
         """What keeps the memory of calls between their rounds."""
         if self._keeper is None:
             # Only a server that asks its clients needs this.
-            from wigwag.server.memory import Keeper  # noqa: PLC0415
-            from wigwag.server.sealing import Seal  # noqa: PLC0415
+            from wigwag.server.asking.memory import Keeper  # noqa: PLC0415
+            from wigwag.server.asking.sealing import Seal  # noqa: PLC0415
 
             limits, seal = self.limits, Seal(self._state_keys)
             self._keeper = Keeper(seal, self.info.name, limits.state_lifetime, limits.state_bytes)

@@ -10,7 +10,7 @@ from wigwag.protocol.gates import client_declares
 from wigwag.schema import ClientCapabilities, CreateMessageResult, ListRootsResult, LoggingLevel
 
 if TYPE_CHECKING:
-    from wigwag.server.questions import ElicitationOutcome, Messages
+    from wigwag.server.asking.questions import ElicitationOutcome, Messages
 
 
 class SessionNames:

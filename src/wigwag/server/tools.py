@@ -19,8 +19,13 @@ from wigwag.schema import CallToolResult, InputRequiredResult, Tool
 from wigwag.server.context import Context
 from wigwag.server.features import FREE, Availability, Feature, Owner
 from wigwag.server.functions import AnyParameters, Function
-from wigwag.server.results import InvalidOutput, ToolOutput, failed_result, why_unsendable
-from wigwag.server.signature import ArgumentsRefused
+from wigwag.server.parameters.signature import ArgumentsRefused
+from wigwag.server.results.tool_results import (
+    InvalidOutput,
+    ToolOutput,
+    failed_result,
+    why_unsendable,
+)
 
 
 class ToolFeature(Feature[Tool]):

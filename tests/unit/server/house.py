@@ -14,11 +14,11 @@ from wigwag.schema import (
     ClientCapabilities,
     ReadResourceResult,
 )
+from wigwag.server.asking.memory import Keeper
 from wigwag.server.context import Context
 from wigwag.server.features import Owner
 from wigwag.server.functions import Function
-from wigwag.server.memory import Keeper
-from wigwag.server.signature import Parameters
+from wigwag.server.parameters.signature import Parameters
 
 NEWEST = "2026-07-28"
 # The handlers here do not talk to the client.

@@ -18,7 +18,7 @@ from wigwag.schema import (
     ResourceTemplateReference,
 )
 from wigwag.server.completions import MAX_COMPLETION_VALUES, Completers
-from wigwag.server.results import InvalidOutput
+from wigwag.server.results.tool_results import InvalidOutput
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from wigwag.schema import (
     TextContent,
 )
 from wigwag.server.context import Context
+from wigwag.server.parameters.signature import Parameters
 from wigwag.server.prompts import PromptFeature, prompt_arguments
-from wigwag.server.signature import Parameters
 
 pytestmark = pytest.mark.anyio
 

@@ -199,7 +199,7 @@ def test_what_surrounds_a_server_is_loaded_only_when_it_is_used() -> None:
     code = (
         "import sys\nfrom wigwag import Server\nserver = Server('s')\n"
         "@server.tool\ndef f(a: int) -> str: return ''\n"
-        "names = ('middleware', 'methods', 'hearing', 'media', 'replay', 'files')\n"
+        "names = ('middleware', 'methods', 'hearing', 'results.media', 'asking.replay', 'files')\n"
         "print([name for name in names if f'wigwag.server.{name}' in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

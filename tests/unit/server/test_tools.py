@@ -15,7 +15,7 @@ from wigwag.schema import (
     Tool,
 )
 from wigwag.server.context import Context
-from wigwag.server.results import ToolOutput
+from wigwag.server.results.tool_results import ToolOutput
 from wigwag.server.tools import ToolFeature
 
 pytestmark = pytest.mark.anyio

@@ -1,0 +1,1 @@
+"""Asking the client in the middle of a call, in both eras."""

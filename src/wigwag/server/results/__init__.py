@@ -1,0 +1,1 @@
+"""What functions return, as the protocol has it."""

@@ -1,0 +1,1 @@
+"""URI templates: parsing, matching, expanding, and what a value may be."""
