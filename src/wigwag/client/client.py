@@ -873,6 +873,10 @@ class Client:
             members: The same, by the protocol's own names: `tools_list_changed`,
                 `prompts_list_changed`, `resources_list_changed` and `resource_subscriptions`.
         """
+        if not all(isinstance(on, bool) for on in (tools, prompts, resources)):
+            raise TypeError(
+                "`tools`, `prompts` and `resources` are True or False; which resources: `uris`"
+            )
         uris = [*uris, *members.pop("resource_subscriptions", ())]
         wanted: dict[str, Any] = {
             "tools_list_changed": tools,

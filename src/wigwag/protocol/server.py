@@ -10,6 +10,7 @@ modern request is remembered once it is answered.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
@@ -185,6 +186,8 @@ class ServerDescription:
         capabilities: Returns what it can do now; called after every `changed`.
         cache_hint: Returns how long the results of a method may be kept; asked for again after
             every `changed`.
+        mirrored: Returns, for each tool with arguments that are mirrored in headers, which ones
+            those are; called after every `changed`.
     """
 
     def __init__(
@@ -195,6 +198,7 @@ class ServerDescription:
         revisions: Sequence[str] = REVISIONS,
         capabilities: Callable[[], ServerCapabilities],
         cache_hint: Callable[[str], CacheHint | None] = lambda _: None,
+        mirrored: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         unknown = [revision for revision in revisions if revision not in REVISIONS]
         if unknown or not revisions:
@@ -213,8 +217,7 @@ class ServerDescription:
             identity,
         )
         self._identity = msgspec.json.decode(identity)
-        self.mirrored: dict[str, Any] = {}
-        """For each tool with arguments that are mirrored in headers, which ones those are."""
+        self._find_mirrored = mirrored
         self.custom: dict[str, Collection[str]] = {}
         """The methods that MCP does not know, with the revisions in which they are served."""
         self.is_observed = False
@@ -224,6 +227,7 @@ class ServerDescription:
     def changed(self) -> None:
         """Forget what was derived from the capabilities: they are about to differ."""
         self._capabilities: ServerCapabilities | None = None
+        self.__dict__.pop("mirrored", None)
         self.offered: dict[str, frozenset[str]] = {}
         """For each revision that was asked for, the methods of requests that are served."""
         self.heads = _Derived(self._make_head)
@@ -237,6 +241,11 @@ class ServerDescription:
         if self._capabilities is None:
             self._capabilities = self._declare()
         return self._capabilities
+
+    @cached_property
+    def mirrored(self) -> dict[str, Any]:
+        """For each tool with arguments that are mirrored in headers, which ones those are."""
+        return self._find_mirrored()
 
     def offers(self, method: str, revision: str) -> bool:
         """Tell whether requests of the method are served in a revision of those served."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeVar, get_args
 
 from msgspec import UnsetType
@@ -45,9 +46,6 @@ class Shelf(Generic[F]):
             place of the other one, with a warning in the log (`warn`) or without (`replace`); or
             it is left out (`ignore`).
 
-    Attributes:
-        active: What can be used now, by name: all that are enabled, of mounted servers as well.
-
     Raises:
         ValueError: Nothing is known of what is to happen.
     """
@@ -61,8 +59,6 @@ class Shelf(Generic[F]):
         self._on_duplicate = on_duplicate
         self._own: dict[str, F] = {}
         self._mounted: list[tuple[str, Shelf[F]]] = []
-        self.active: dict[str, F] = {}
-        self._is_filtered = False
 
     def __iter__(self) -> Iterator[tuple[str, F]]:
         """The features of the server itself, those that are switched off included."""
@@ -72,10 +68,23 @@ class Shelf(Generic[F]):
         """Whether there is anything, if only switched off."""
         return bool(self._own or self.active)
 
-    @property
+    @cached_property
+    def active(self) -> dict[str, F]:
+        """What can be used now, by name: all that are enabled, of mounted servers as well."""
+        active = {key: feature for key, feature in self._own.items() if feature.enabled}
+        for prefix, other in self._mounted:
+            for key, feature in other.active.items():
+                name = f"{prefix}_{key}" if prefix else key
+                if name in active:
+                    _logger.warning("the %s %r of a mounted server is hidden", self.kind, name)
+                    continue
+                active[name] = feature.renamed(name) if prefix else feature
+        return active
+
+    @cached_property
     def is_filtered(self) -> bool:
         """Whether not everybody sees the same."""
-        return self._is_filtered
+        return any(feature.visible is not None for feature in self.active.values())
 
     def add(self, key: str, feature: F) -> bool:
         """Put a feature on the shelf; returns whether it is there now.
@@ -99,6 +108,8 @@ class Shelf(Generic[F]):
         Raises:
             KeyError: There is none.
         """
+        if key not in self._own:
+            raise KeyError(f"there is no {self.kind} {key!r}")
         del self._own[key]
 
     def __contains__(self, key: str) -> bool:
@@ -120,23 +131,18 @@ class Shelf(Generic[F]):
         """Let the features of another server be found here too, by names with a prefix."""
         self._mounted.append((prefix, other))
 
-    def refresh(self) -> None:
-        """Find out anew what can be used."""
-        active = {key: feature for key, feature in self._own.items() if feature.enabled}
-        for prefix, other in self._mounted:
-            for key, feature in other.active.items():
-                name = f"{prefix}_{key}" if prefix else key
-                if name in active:
-                    _logger.warning("the %s %r of a mounted server is hidden", self.kind, name)
-                    continue
-                active[name] = feature.renamed(name) if prefix else feature
-        self._is_filtered = any(feature.visible is not None for feature in active.values())
-        self.active = active
+    def changed(self) -> None:
+        """Forget what followed from what was there before; it is found out when it is needed.
+
+        So a large catalogue is registered in linear time.
+        """
+        self.__dict__.pop("active", None)
+        self.__dict__.pop("is_filtered", None)
         self._pages.changed()
 
     def seen_by(self, principal: Principal | None) -> Mapping[str, F]:
         """Return what somebody gets to see."""
-        if not self._is_filtered:
+        if not self.is_filtered:
             return self.active
         return {
             key: feature
@@ -155,6 +161,6 @@ class Shelf(Generic[F]):
         Raises:
             RequestFailed: The cursor is not one that this list has given out.
         """
-        if not self._is_filtered:
+        if not self.is_filtered:
             return self._pages.page(self.active, cursor, revision)
         return self._pages.make_page(self.seen_by(who()), cursor, revision)

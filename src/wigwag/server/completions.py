@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -15,12 +16,15 @@ from wigwag.schema import (
     Completion,
     PromptReference,
 )
+from wigwag.server.context import Context
+from wigwag.server.parameters.callables import is_context, type_hints
 from wigwag.server.results.tool_results import InvalidOutput
 from wigwag.server.suggestions import as_text, choose
 
 MAX_COMPLETION_VALUES: Final = 100
 
 Completer = Callable[..., Any]
+Kind = inspect.Parameter
 
 
 class Completers:
@@ -28,8 +32,8 @@ class Completers:
 
     def __init__(self, threads: WorkerThreads) -> None:
         self._threads = threads
-        self._by_argument: dict[tuple[str, str], Completer] = {}
-        self._general: Completer | None = None
+        self._by_argument: dict[tuple[str, str], _Call] = {}
+        self._general: _Call | None = None
 
     def __bool__(self) -> bool:
         """Whether anything can be completed."""
@@ -52,16 +56,18 @@ class Completers:
             replace: Have it take the place of another one.
 
         Raises:
+            TypeError: It takes more than it can be given.
             ValueError: There is one already, and it is not to be replaced.
         """
+        call = _Call(function, 2 if feature is not None and argument is not None else 3)
         if feature is None or argument is None:
             if self._general is not None:
                 raise ValueError("a completion function for everything is registered already")
-            self._general = function
+            self._general = call
         elif (feature, argument) in self._by_argument and not replace:
             raise ValueError(f"{argument} of {feature} has a completion function already")
         else:
-            self._by_argument[feature, argument] = function
+            self._by_argument[feature, argument] = call
 
     @property
     def are_general(self) -> bool:
@@ -73,12 +79,16 @@ class Completers:
         return (_feature_of(params), params.argument.name) in self._by_argument
 
     async def complete(
-        self, params: CompleteRequestParams, suggestions: Sequence[str] = ()
+        self,
+        params: CompleteRequestParams,
+        make_context: Callable[[], Context[Any]],
+        suggestions: Sequence[str] = (),
     ) -> CompleteResult:
         """Answer a completion request; with nothing to offer, by an empty list.
 
         Args:
             params: What is to be completed.
+            make_context: Returns the request, for functions that want it.
             suggestions: What the argument can be, when no function says more.
 
         Raises:
@@ -89,26 +99,60 @@ class Completers:
         known = {} if given is None else given.arguments
         specific = self._by_argument.get((_feature_of(params), params.argument.name))
         if specific is not None:
-            found = await self._call(specific, params.argument.value, known)
+            arguments: tuple[Any, ...] = (params.argument.value, known)
+            found = await specific.run(self._threads, make_context, arguments)
         elif self._general is not None:
-            found = await self._call(self._general, params.ref, params.argument, given)
+            arguments = (params.ref, params.argument, given)
+            found = await self._general.run(self._threads, make_context, arguments)
         else:
             found = None
         if found is None and specific is None:
             found = choose(suggestions, params.argument.value)
         return CompleteResult(completion=_to_completion(found))
 
-    async def _call(self, function: Completer, *arguments: Any) -> Any:
-        """Call a completion function with as many arguments as it takes."""
-        wanted = [
-            parameter
-            for parameter in inspect.signature(function).parameters.values()
-            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-        ]
-        used = arguments[: len(wanted)]
-        if inspect.iscoroutinefunction(function):
-            return await function(*used)
-        found = await self._threads.run(function, *used)
+
+class _Call:
+    """How a completion function is called: with as many arguments as it takes, and the context.
+
+    Args:
+        function: The function.
+        most: How many arguments there are for it.
+
+    Raises:
+        TypeError: It takes more.
+    """
+
+    def __init__(self, function: Completer, most: int) -> None:
+        self._function = function
+        hints = type_hints(function, None)
+        # For each parameter in order, whether it takes the context.
+        self._takes_context: list[bool] = []
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.kind not in (Kind.POSITIONAL_ONLY, Kind.POSITIONAL_OR_KEYWORD):
+                continue
+            takes_context = is_context(hints.get(parameter.name, Any), Context)
+            if not takes_context and self._takes_context.count(False) == most:
+                if parameter.default is not Kind.empty:
+                    break
+                name = getattr(function, "__qualname__", repr(function))
+                raise TypeError(
+                    f"`{parameter.name}` of {name} cannot be given: a completion function takes "
+                    f"{most} arguments at most, and the Context by its annotation"
+                )
+            self._takes_context.append(takes_context)
+
+    async def run(
+        self,
+        threads: WorkerThreads,
+        make_context: Callable[[], Context[Any]],
+        arguments: tuple[Any, ...],
+    ) -> Any:
+        left = iter(arguments)
+        used = [make_context() if context else next(left) for context in self._takes_context]
+        call = partial(self._function, *used)
+        if inspect.iscoroutinefunction(self._function):
+            return await call()
+        found = await threads.run(call)
         # An object may be async, too, or a partial of an async function.
         return await found if inspect.isawaitable(found) else found
 

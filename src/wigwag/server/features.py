@@ -31,9 +31,7 @@ class Owner(Services, Protocol):
         """What is around its handlers, if anything is."""
         ...
 
-    async def complete(
-        self, params: CompleteRequestParams, context: Context[Any] | None
-    ) -> Outcome:
+    async def complete(self, params: CompleteRequestParams, context: Context[Any]) -> Outcome:
         """Complete an argument of a feature of the server."""
         ...
 

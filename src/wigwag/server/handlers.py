@@ -219,18 +219,27 @@ class Handlers:
         self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
     ) -> Outcome:
         """Answer `completion/complete`."""
-        return await self.complete_for(request.params, context)
+        make_context = partial(Context, self._server, connection, request)
+        return await self.complete_for(request.params, context, make_context)
 
-    async def complete_for(self, params: CompleteRequestParams, context: AnyContext) -> Outcome:
+    async def complete_for(
+        self,
+        params: CompleteRequestParams,
+        context: AnyContext,
+        make_context: Callable[[], Context[Any]],
+    ) -> Outcome:
         """Complete an argument of a feature of this server, or of one that is mounted."""
+        if context is not None:
+            make_context = partial(context.within, self._server)
         suggestions: list[str] = []
         if not self._completers.has(params):
             feature = self._check_reference(params, context)
             if feature is not None and feature.owner is not self._server:
-                return await feature.owner.complete(_as_at_home(params, feature), context)
+                at_home = _as_at_home(params, feature)
+                return await feature.owner.complete(at_home, context or make_context())
             if feature is not None:
                 suggestions = feature.suggestions.get(params.argument.name, [])
-        return await without_leaving(self._completers.complete(params, suggestions))
+        return await without_leaving(self._completers.complete(params, make_context, suggestions))
 
     def _check_reference(
         self, params: CompleteRequestParams, context: AnyContext

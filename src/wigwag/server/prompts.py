@@ -79,7 +79,8 @@ def _describe_argument(parameters: Parameters, name: str) -> str:
     """Describe what is always text: nothing else says of which form that is to be."""
     schema = parameters.schema["properties"][name]
     text = str(schema.get("description", ""))
-    if schema.get("type") not in ("array", "object"):
+    kinds = {part.get("type") for part in (schema, *schema.get("anyOf", ()))}
+    if kinds.isdisjoint(("array", "object")) or "string" in kinds:
         return text
     bare = {key: value for key, value in schema.items() if key not in _NO_PART_OF_A_FORM}
     encoded = encode_value(bare)

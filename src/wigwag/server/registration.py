@@ -208,6 +208,7 @@ class Registry(ABC):
             revisions=revisions,
             capabilities=self._capabilities,
             cache_hint=self._cache_hint,
+            mirrored=self._mirrored,
         )
         self._answers = Handlers(
             self,
@@ -861,20 +862,18 @@ class Registry(ABC):
         Registering and removing does so by itself. Like all of these, it may be called in any
         thread, and reaches whoever is entitled: legacy sessions, and modern clients that listen.
         """
-        self._tools.refresh()
-        tools = self._tools.active.items()
-        self._description.mirrored = {name: tool.mirrored for name, tool in tools if tool.mirrored}
+        self._tools.changed()
         self._lists_changed(NOTIFICATIONS_TOOLS_LIST_CHANGED)
 
     def resources_changed(self) -> None:
         """Tell clients that the list of resources or of templates has changed."""
-        self._resources.refresh()
-        self._templates.refresh()
+        self._resources.changed()
+        self._templates.changed()
         self._lists_changed(NOTIFICATIONS_RESOURCES_LIST_CHANGED)
 
     def prompts_changed(self) -> None:
         """Tell clients that the list of prompts has changed."""
-        self._prompts.refresh()
+        self._prompts.changed()
         self._lists_changed(NOTIFICATIONS_PROMPTS_LIST_CHANGED)
 
     def resource_updated(self, uri: str) -> None:
@@ -916,6 +915,10 @@ class Registry(ABC):
             extensions=self._extensions or UNSET,
         )
 
+    def _mirrored(self) -> dict[str, Any]:
+        tools = self._tools.active.items()
+        return {name: tool.mirrored for name, tool in tools if tool.mirrored}
+
     def _has_completions(self) -> bool:
         return (
             bool(self._completers)
@@ -952,11 +955,9 @@ class Registry(ABC):
         """
         return await self._answers.read_for(uri, context)
 
-    async def complete(
-        self, params: CompleteRequestParams, context: Context[Any] | None
-    ) -> Outcome:
+    async def complete(self, params: CompleteRequestParams, context: Context[Any]) -> Outcome:
         """Complete an argument of a feature of this server, wherever it is mounted."""
-        return await self._answers.complete_for(params, context)
+        return await self._answers.complete_for(params, context, lambda: context)
 
     @property
     @abstractmethod

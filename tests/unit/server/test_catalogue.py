@@ -33,7 +33,7 @@ def filled(*names: str) -> Shelf[Feature[Tool]]:
     tools = shelf()
     for name in names:
         tools.add(name, feature(name))
-    tools.refresh()
+    tools.changed()
     return tools
 
 
@@ -50,7 +50,7 @@ def test_features_are_listed_in_the_order_in_which_they_came() -> None:
     assert "a" in tools
     assert "c" not in tools
     tools.remove("b")
-    tools.refresh()
+    tools.changed()
     assert listed(tools) == ["a"]
     with pytest.raises(KeyError):
         tools.remove("b")
@@ -79,7 +79,7 @@ def test_what_happens_to_a_name_that_is_taken_can_be_chosen(
     assert tools.add("a", first)
     with caplog.at_level(logging.DEBUG):
         assert tools.add("a", second) is is_added
-    tools.refresh()
+    tools.changed()
     assert tools.active["a"] is (second if is_added else first)
     assert logged in caplog.text
     assert bool(caplog.text) is bool(logged)
@@ -96,11 +96,11 @@ def test_features_are_switched_by_name_and_by_tag() -> None:
     for name, tags in (("a", {"x"}), ("b", {"x", "y"}), ("c", set[str]())):
         tools.add(name, feature(name, tags=frozenset(tags)))
     assert tools.switch(frozenset("c"), frozenset("y"), enabled=False) == {"b", "c"}
-    tools.refresh()
+    tools.changed()
     assert list(tools.active) == ["a"]
     assert tools.switch(frozenset("z"), frozenset("z"), enabled=True) == set()
     assert tools.switch(frozenset(), frozenset("x"), enabled=True) == {"a", "b"}
-    tools.refresh()
+    tools.changed()
     assert list(tools.active) == ["a", "b"]
 
 
@@ -108,7 +108,7 @@ def test_only_those_who_see_a_feature_have_it_listed() -> None:
     tools = filled("a")
     assert not tools.is_filtered
     tools.add("b", feature("b", visible=lambda who: who is not None and who.subject == "ann"))
-    tools.refresh()
+    tools.changed()
     assert tools.is_filtered
     assert listed(tools, ANN) == ["a", "b"]
     assert listed(tools) == ["a"]
@@ -119,7 +119,7 @@ def test_only_those_who_see_a_feature_have_it_listed() -> None:
 def test_features_of_another_shelf_are_found_by_a_prefix() -> None:
     inner, outer = filled("a", "b"), filled("a")
     outer.mount("in", inner)
-    outer.refresh()
+    outer.changed()
     assert list(outer.active) == ["a", "in_a", "in_b"]
     assert outer.active["in_a"].definition.name == "in_a"
     assert outer.active["in_a"].own_name == "a"
@@ -133,8 +133,8 @@ def test_what_comes_in_later_under_a_name_that_is_taken_is_hidden_and_that_is_no
     inner, outer = filled("b"), filled("a")
     outer.mount("", inner)
     inner.add("a", feature("a"))
-    inner.refresh()
-    outer.refresh()
+    inner.changed()
+    outer.changed()
     assert list(outer.active) == ["a", "b"]
     assert outer.active["a"] is not inner.active["a"]
     assert "the tool 'a' of a mounted server is hidden" in caplog.text

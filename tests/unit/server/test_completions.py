@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from tests.unit.server.house import NO_CONNECTION, House, no_context, request
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.schema import (
     CompleteRequestParams,
@@ -18,6 +19,7 @@ from wigwag.schema import (
     ResourceTemplateReference,
 )
 from wigwag.server.completions import MAX_COMPLETION_VALUES, Completers
+from wigwag.server.context import Context
 from wigwag.server.results.tool_results import InvalidOutput
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +50,7 @@ async def complete(
 ) -> Completion:
     completers = Completers(WorkerThreads())
     completers.add(function, "review", "x")
-    result = await completers.complete(asked or params())
+    result = await completers.complete(asked or params(), no_context)
     return result.completion
 
 
@@ -62,7 +64,9 @@ async def test_a_function_completes_one_argument_of_one_feature() -> None:
         (params("a", argument="y"), []),
         (params("a", ref=PromptReference(name="other")), []),
     ]:
-        assert (await completers.complete(asked)).completion == Completion(values=values)
+        assert (await completers.complete(asked, no_context)).completion == Completion(
+            values=values
+        )
 
 
 async def test_a_function_for_everything_gets_reference_argument_and_context() -> None:
@@ -76,10 +80,10 @@ async def test_a_function_for_everything_gets_reference_argument_and_context() -
     completers.add(everything, None, None)
     completers.add(lambda: ["own"], "review", "own")
     known = CompletionContext(arguments={"y": "1"})
-    first = await completers.complete(params("a", ref=TEMPLATE, context=known))
-    second = await completers.complete(params("b"))
-    await completers.complete(params("b", context=CompletionContext()))
-    third = await completers.complete(params("c", argument="own"))
+    first = await completers.complete(params("a", ref=TEMPLATE, context=known), no_context)
+    second = await completers.complete(params("b"), no_context)
+    await completers.complete(params("b", context=CompletionContext()), no_context)
+    third = await completers.complete(params("c", argument="own"), no_context)
     assert first.completion.values == second.completion.values == ["all"]
     assert third.completion.values == ["own"]
     assert seen == [
@@ -100,7 +104,8 @@ async def test_a_function_gets_as_much_as_it_takes() -> None:
     assert (await complete(nothing)).values == ["0"]
     assert (await complete(known_too, params("a", context=context))).values == ["a", "1"]
     assert (await complete(known_too, params("a"))).values == ["a"]
-    assert (await complete(known_too, params("a", context=CompletionContext()))).values == ["a"]
+    nothing_known = params("a", context=CompletionContext())
+    assert (await complete(known_too, nothing_known)).values == ["a"]
 
 
 async def test_an_async_function_is_awaited() -> None:
@@ -119,19 +124,27 @@ async def test_an_async_function_is_awaited() -> None:
 async def test_where_no_function_says_more_the_values_of_the_type_are_offered() -> None:
     completers = Completers(WorkerThreads())
     offered = ["fair", "Far", "off"]
-    for typed, values in [("", offered), ("fa", ["fair", "Far"]), ("F", ["fair", "Far", "off"])]:
-        result = await completers.complete(params(typed), offered)
+    for typed, values in [
+        ("", offered),
+        ("fa", ["fair", "Far"]),
+        ("F", ["fair", "Far", "off"]),
+    ]:
+        result = await completers.complete(params(typed), no_context, offered)
         assert result.completion == Completion(values=values)
     completers.add(lambda _ref, argument: None if argument.value else ["all"], None, None)
-    assert (await completers.complete(params(""), offered)).completion.values == ["all"]
-    assert (await completers.complete(params("o"), offered)).completion.values == ["off"]
+    for typed, values in (("", ["all"]), ("o", ["off"])):
+        result = await completers.complete(params(typed), no_context, offered)
+        assert result.completion.values == values
     completers.add(lambda: None, "review", "x")
-    assert (await completers.complete(params("o"), offered)).completion.values == []
+    result = await completers.complete(params("o"), no_context, offered)
+    assert result.completion.values == []
 
 
 async def test_many_values_of_a_type_are_cut_off_and_counted() -> None:
     values = [f"v{number}" for number in range(150)]
-    completion = (await Completers(WorkerThreads()).complete(params("v"), values)).completion
+    completion = (
+        await Completers(WorkerThreads()).complete(params("v"), no_context, values)
+    ).completion
     assert completion == Completion(values=values[:100], total=150, has_more=True)
 
 
@@ -202,3 +215,30 @@ def test_an_argument_is_completed_by_one_function() -> None:
     completers.add(list, None, None)
     with pytest.raises(ValueError, match="for everything is registered already"):
         completers.add(list, None, None)
+
+
+async def test_a_function_gets_the_request_where_it_wants_it() -> None:
+    context = Context(House(), NO_CONNECTION, request())
+
+    async def offer(ctx: Context, typed: str, known: dict[str, str]) -> list[str]:
+        return [str(ctx.request_id), typed, *known]
+
+    def offer_all(ref: Any, argument: Any, ctx: Context) -> list[str]:
+        return [ref.name, str(ctx.request_id)]
+
+    completers = Completers(WorkerThreads())
+    completers.add(offer, "review", "x")
+    completers.add(offer_all, None, None)
+    for asked, values in ((params("a"), ["7", "a"]), (params(argument="y"), ["review", "7"])):
+        found = await completers.complete(asked, lambda: context)
+        assert found.completion.values == values
+
+
+def test_a_function_that_takes_more_than_there_is_is_refused_by_the_name() -> None:
+    def offer(typed: str, known: Any, more: Any) -> list[str]:
+        return []
+
+    completers = Completers(WorkerThreads())
+    with pytest.raises(TypeError, match=r"`more` of .*offer cannot be given: .* 2 arguments"):
+        completers.add(offer, "review", "x")
+    completers.add(offer, None, None)

@@ -262,9 +262,7 @@ class Parameters:
             if name not in self.defaults:
                 fields.append((name, kind))
             else:
-                # The very object, as Python would pass it; msgspec would copy or refuse it.
-                same = partial(_identity, self.defaults[name])
-                default = self._factories.get(name, same)
+                default = self._factories.get(name) or _maker_of(self.defaults[name])
                 fields.append((name, kind, msgspec.field(default_factory=default)))
         try:
             struct = msgspec.defstruct(
@@ -314,6 +312,18 @@ def _accepts_none(annotation: Any) -> bool:
     if typing.get_origin(annotation) is typing.Annotated:
         return _accepts_none(typing.get_args(annotation)[0])
     return annotation in (Any, None, type(None)) or type(None) in typing.get_args(annotation)
+
+
+def _maker_of(default: Any) -> Callable[[], Any]:
+    """Return what makes the default of a parameter, for each call.
+
+    That is the very object, as Python would pass it, whereas msgspec would copy or refuse it. But a
+    list or the like is a new one each time: calls of one client must not show in those of others.
+    """
+    if type(default) in (list, dict, set, bytearray):
+        copy: Callable[[], Any] = default.copy
+        return copy
+    return partial(_identity, default)
 
 
 def _identity(value: Any) -> Any:

@@ -139,16 +139,29 @@ def test_positional_only_parameters_are_arguments_by_name() -> None:
     assert call(take, b'{"c": 5, "a": 4}') == (4, 2, 5)
 
 
-def test_a_mutable_default_is_the_very_object() -> None:
+def test_a_default_that_can_be_changed_is_a_new_one_for_each_call() -> None:
     usual: list[int] = [1]
 
     def take(a: list[int] = usual, b: dict[str, int] = {}) -> Any:  # noqa: B006 - the point
+        a.append(2)
+        b["x"] = 1
         return a, b
 
-    first, second = call(take, b"{}"), call(take, b"{}")
-    assert first[0] is usual
-    assert first[1] is second[1]
+    assert call(take, b"{}") == call(take, b"{}") == ([1, 2], {"x": 1})
+    assert usual == [1]
     assert property_of(take, "a")["default"] == [1]
+
+
+def test_any_other_default_is_the_very_object() -> None:
+    class Box:
+        pass
+
+    box = Box()
+
+    def take(a: int = box) -> Any:  # type: ignore[assignment]
+        return a
+
+    assert call(take, b"{}") is box
 
 
 def test_a_default_that_json_has_no_form_for_is_passed_and_not_described() -> None:
