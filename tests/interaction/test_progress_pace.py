@@ -73,8 +73,9 @@ async def test_over_http_as_well(server: Server, revision: str) -> None:
 
 
 async def test_what_reaches_the_total_goes_at_once_but_nothing_beyond(
-    server: Server, revision: str
+    server: Server, revision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(progress_pace, "RATE", 0.001)  # so that nothing else goes meanwhile
     gate = asyncio.Event()
 
     @server.tool
