@@ -36,11 +36,11 @@ from wigwag.protocol.events import (
 from wigwag.protocol.peer import decode_error_data
 from wigwag.protocol.server import Members, ServerProtocol
 from wigwag.runtime.failures import describe_failure
-from wigwag.runtime.progress_pace import ProgressPace, Report
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import LoggingLevel
 
-if TYPE_CHECKING:  # few servers are served over HTTP, and none of the others needs it
+if TYPE_CHECKING:  # few servers need any of this
+    from wigwag.runtime.progress_pace import ProgressPace, Report
     from wigwag.transports.asgi import HttpRequest
 
 _logger = logging.getLogger("wigwag.server")
@@ -124,6 +124,8 @@ class Dispatch(ABC):
             return
         if not (request.last_progress < progress < inf and self.protocol.is_in_flight(request)):
             return
+        from wigwag.runtime.progress_pace import ProgressPace, Report  # noqa: PLC0415 - see above
+
         now = self._loop.time()
         pace = self._paces.get(request)
         if pace is None:

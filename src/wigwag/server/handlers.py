@@ -40,7 +40,6 @@ from wigwag.server.context import Context
 
 if TYPE_CHECKING:
     from wigwag.server.catalogue import Shelf
-    from wigwag.server.completions import Completers
     from wigwag.server.features import Feature
     from wigwag.server.middleware import Pipeline
     from wigwag.server.principal import Principal
@@ -66,7 +65,6 @@ class Handlers:
         resources: Shelf[ResourceFeature],
         templates: Shelf[ResourceFeature],
         prompts: Shelf[PromptFeature],
-        completers: Completers,
         max_subscriptions: int,
     ) -> None:
         self._server = server
@@ -74,7 +72,6 @@ class Handlers:
         self._resources = resources
         self._templates = templates
         self._prompts = prompts
-        self._completers = completers
         self._max_subscriptions = max_subscriptions
         self.custom: dict[str, Any] = {}
         self._plain: dict[str, Any] = {
@@ -232,14 +229,16 @@ class Handlers:
         if context is not None:
             make_context = partial(context.within, self._server)
         suggestions: list[str] = []
-        if not self._completers.has(params):
+        if not self._server.completers.has(params):
             feature = self._check_reference(params, context)
             if feature is not None and feature.owner is not self._server:
                 at_home = _as_at_home(params, feature)
                 return await feature.owner.complete(at_home, context or make_context())
             if feature is not None:
                 suggestions = feature.suggestions.get(params.argument.name, [])
-        return await without_leaving(self._completers.complete(params, make_context, suggestions))
+        return await without_leaving(
+            self._server.completers.complete(params, make_context, suggestions)
+        )
 
     def _check_reference(
         self, params: CompleteRequestParams, context: AnyContext
@@ -270,7 +269,7 @@ class Handlers:
         return feature
 
     def _lacks(self, argument: str, known: Sequence[str]) -> bool:
-        return argument not in known and not self._completers.are_general
+        return argument not in known and not self._server.completers.are_general
 
     # --- features of mounted servers
 

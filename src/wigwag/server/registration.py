@@ -9,6 +9,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack, overload
 
@@ -52,7 +53,6 @@ from wigwag.schema import (
 )
 from wigwag.server.asking.input_required import InputRequired
 from wigwag.server.catalogue import OnDuplicate, Shelf
-from wigwag.server.completions import Completers
 from wigwag.server.context import Context
 from wigwag.server.features import Availability
 from wigwag.server.functions import Function
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from wigwag.server.asking.memory import Keeper
+    from wigwag.server.completions import Completers
     from wigwag.server.methods import Method
     from wigwag.server.middleware import Pipeline
     from wigwag.server.parameters.written_schema import WrittenParameters
@@ -74,61 +75,61 @@ if TYPE_CHECKING:
     from wigwag.server.resources import ResourceFeature
     from wigwag.server.uris.resource_uris import ResourceSecurity
 
+if TYPE_CHECKING:  # making them at run time takes as long as all else in this module
+
+    class ToolOptions(TypedDict, total=False):
+        """What `tool` takes besides the function and its name."""
+
+        title: str | None
+        description: str | None
+        input_schema: dict[str, Any] | None
+        output_schema: dict[str, Any] | None
+        structured_output: bool | None
+        annotations: ToolAnnotations | None
+        icons: Sequence[Icon] | None
+        tags: Sequence[str]
+        meta: dict[str, Any] | None
+        timeout: float | None
+        concurrency: int | None
+        thread: bool
+        strict: bool | None
+        enabled: bool
+        visible: Visible | None
+
+    class PromptOptions(TypedDict, total=False):
+        """What `prompt` takes besides the function and its name."""
+
+        title: str | None
+        description: str | None
+        icons: Sequence[Icon] | None
+        tags: Sequence[str]
+        meta: dict[str, Any] | None
+        thread: bool
+        enabled: bool
+        visible: Visible | None
+
+    class ResourceOptions(TypedDict, total=False):
+        """What `resource` takes besides the function and its URI."""
+
+        name: str | None
+        title: str | None
+        description: str | None
+        mime_type: str | None
+        annotations: Annotations | None
+        icons: Sequence[Icon] | None
+        size: int | None
+        tags: Sequence[str]
+        meta: dict[str, Any] | None
+        cache: CacheHint | None
+        security: ResourceSecurity | None
+        thread: bool
+        enabled: bool
+        visible: Visible | None
+
+
 MAX_TOOL_NAME_CHARACTERS: Final = 128
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class ToolOptions(TypedDict, total=False):
-    """What `tool` takes besides the function and its name."""
-
-    title: str | None
-    description: str | None
-    input_schema: dict[str, Any] | None
-    output_schema: dict[str, Any] | None
-    structured_output: bool | None
-    annotations: ToolAnnotations | None
-    icons: Sequence[Icon] | None
-    tags: Sequence[str]
-    meta: dict[str, Any] | None
-    timeout: float | None
-    concurrency: int | None
-    thread: bool
-    strict: bool | None
-    enabled: bool
-    visible: Visible | None
-
-
-class PromptOptions(TypedDict, total=False):
-    """What `prompt` takes besides the function and its name."""
-
-    title: str | None
-    description: str | None
-    icons: Sequence[Icon] | None
-    tags: Sequence[str]
-    meta: dict[str, Any] | None
-    thread: bool
-    enabled: bool
-    visible: Visible | None
-
-
-class ResourceOptions(TypedDict, total=False):
-    """What `resource` takes besides the function and its URI."""
-
-    name: str | None
-    title: str | None
-    description: str | None
-    mime_type: str | None
-    annotations: Annotations | None
-    icons: Sequence[Icon] | None
-    size: int | None
-    tags: Sequence[str]
-    meta: dict[str, Any] | None
-    cache: CacheHint | None
-    security: ResourceSecurity | None
-    thread: bool
-    enabled: bool
-    visible: Visible | None
 
 
 class Registry(ABC):
@@ -197,7 +198,6 @@ class Registry(ABC):
             ),
             on_duplicate,
         )
-        self._completers = Completers(self._threads)
         self._declared: set[str] = set()  # the features that there are, or have been
         self._listeners: list[Callable[[Change], None]] = []
         self._mounted: list[Registry] = []
@@ -216,7 +216,6 @@ class Registry(ABC):
             self._resources,
             self._templates,
             self._prompts,
-            self._completers,
             max_subscriptions,
         )
 
@@ -579,7 +578,7 @@ class Registry(ABC):
         about = f"The files in {source.name}, by their paths."
         shared: dict[str, Any] = {"name": source.name, "description": about, **options}
         self.resource(source.template, **shared)(source.read)
-        self._completers.add(source.complete, source.template, "path", replace=True)
+        self.completers.add(source.complete, source.template, "path", replace=True)
         about = f"The files and directories in {source.name}."
         listing = {"mime_type": "application/json", "description": about}
         self.resource(source.uri, **{**shared, **listing})(source.read_root)
@@ -659,7 +658,7 @@ class Registry(ABC):
 
         def register(function: F) -> F:
             name = feature if isinstance(feature, str) else None
-            self._completers.add(function, name, argument)
+            self.completers.add(function, name, argument)
             self._description.changed()
             return function
 
@@ -915,13 +914,20 @@ class Registry(ABC):
             extensions=self._extensions or UNSET,
         )
 
+    @cached_property
+    def completers(self) -> Completers:
+        """The functions that complete arguments."""
+        from wigwag.server.completions import Completers  # noqa: PLC0415 - not all servers have any
+
+        return Completers(self._threads)
+
     def _mirrored(self) -> dict[str, Any]:
         tools = self._tools.active.items()
         return {name: tool.mirrored for name, tool in tools if tool.mirrored}
 
     def _has_completions(self) -> bool:
         return (
-            bool(self._completers)
+            bool(self.__dict__.get("completers"))
             or any(prompt.suggestions for prompt in self._prompts.active.values())
             or any(template.suggestions for template in self._templates.active.values())
             or any(each._has_completions() for each in self._mounted)
