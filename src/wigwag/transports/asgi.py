@@ -109,8 +109,13 @@ class Answer:
         )
 
     async def whole_events(self, data: bytes) -> None:
-        """Answer with a stream of events that is complete."""
-        await self._write(self._begin(), {"type": "http.response.body", "body": data})
+        """Answer with a stream of events that is complete: its length is known, as that of JSON."""
+        self.is_begun = True
+        head = [*self._headers, *_EVENTS, (b"content-length", b"%d" % len(data))]
+        await self._write(
+            {"type": "http.response.start", "status": 200, "headers": head},
+            {"type": "http.response.body", "body": data},
+        )
 
     async def begin_events(self) -> None:
         """Answer with a stream of events."""

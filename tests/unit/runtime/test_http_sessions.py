@@ -27,9 +27,9 @@ from wigwag.stores.memory import MemoryBus, MemoryEvents, MemorySessions, memory
 
 pytestmark = pytest.mark.anyio
 
-LIFETIME = 0.2
+LIFETIME = 1.0
 # Where a busy machine must not be taken for a client that does nothing.
-LONG = 0.8
+LONG = 3.0
 
 
 def make_server(go: asyncio.Event, lifetime: float = LIFETIME) -> Server:
