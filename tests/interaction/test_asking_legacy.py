@@ -272,7 +272,7 @@ async def test_a_plain_function_whose_call_is_over_asks_nobody(server: Server) -
 async def test_the_limit_of_a_tool_stands_still_while_its_client_is_asked() -> None:
     server = Server("quiz")
 
-    @server.tool(timeout=0.2)
+    @server.tool(timeout=1.0)
     async def patient(ctx: Context) -> str:
         first, second = await asyncio.gather(ctx.elicit("a", str), ctx.elicit("b", str))
         third = await ctx.elicit("c", str)
@@ -288,7 +288,7 @@ async def test_the_limit_of_a_tool_stands_still_while_its_client_is_asked() -> N
         client.send(client.call("patient"))
         first, second = await client.next(), await client.next()
         passing = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_later(0.3, passing.set_result, None)
+        asyncio.get_running_loop().call_later(1.5, passing.set_result, None)
         await passing  # longer than the limit
         client.send(result(first["id"], accepted(value="1")))
         client.send(result(second["id"], accepted(value="2")))

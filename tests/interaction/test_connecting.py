@@ -111,8 +111,8 @@ async def test_a_server_that_never_answers_is_given_up() -> None:
             return True
 
     peer = Deaf("2025-06-18")
-    with pytest.raises(TransportError, match=r"was not ready within 0\.1 s"):
-        await Client(peer.open, timeouts=Timeouts(connect=0.1, probe=0.05)).connect()
+    with pytest.raises(TransportError, match="was not ready within 2 s"):
+        await Client(peer.open, timeouts=Timeouts(connect=2, probe=0.3)).connect()
     await peer.wait_ended()
     # A handshake is never cancelled: there would be nothing left.
     assert [message["method"] for message in peer.seen] == ["server/discover", "initialize"]

@@ -383,7 +383,7 @@ async def test_a_timeout_counts_for_the_answer_and_not_for_the_stream_of_the_ser
         server.replies["GET"] = server.replies["tools/call"] = listen
         async with client_of(server, timeouts=timeouts) as client:
             await server.wait_asked("GET")
-            with pytest.raises(Exception, match=r"no answer to tools/call after 0\.\d s"):
+            with pytest.raises(Exception, match=r"no answer to tools/call after \d+\.\d s"):
                 await client.call_tool("tool")
             told = await server.wait_asked("notifications/cancelled")
             assert told.message["params"]["reason"] == "timed out"
