@@ -25,6 +25,8 @@ BENCH_PEERS := .venv-bench-mcp/.installed .venv-bench-fastmcp/.installed .venv-b
 # Many tests wait for processes and sockets, so that more of them run than there are cores.
 SIDE_BY_SIDE := -n 3 --dist worksteal
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
+# Hundreds of processes are started by tests; without bytecode each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Kitebase: a client without Wigwag, against a server with it, and every message between them.
 demo: $(RUNTIME)
