@@ -16,6 +16,7 @@ UNIT = ROOT / "tests" / "unit"
 # Modules whose behaviour shows only together with others, and where it is tested.
 ELSEWHERE = {
     "client/client.py": "interaction: a client and a server through the public API",
+    "client/group.py": "e2e: test_client_group, with real processes",
     "runtime/client_connection.py": "interaction: it is what a client waits on",
     "runtime/dispatch.py": "interaction: it is what runs the handlers",
     "runtime/server_connection.py": "interaction: it is what runs the handlers",

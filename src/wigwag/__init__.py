@@ -13,6 +13,8 @@ from wigwag._version import __version__
 
 if TYPE_CHECKING:
     from wigwag.client.client import Client, Timeouts
+    from wigwag.client.configuration import load_configuration
+    from wigwag.client.group import ClientGroup
     from wigwag.client.listening import (
         PromptsListChanged,
         ResourcesListChanged,
@@ -69,6 +71,7 @@ _HOMES = {
     "CacheHint": "wigwag.protocol.server",
     "CancelledElicitation": "wigwag.server.asking.questions",
     "Client": "wigwag.client.client",
+    "ClientGroup": "wigwag.client.group",
     "ConnectionClosed": "wigwag.errors",
     "Context": "wigwag.server.context",
     "DeclinedElicitation": "wigwag.server.asking.questions",
@@ -111,6 +114,7 @@ _HOMES = {
     "elicit": "wigwag.server.asking.questions",
     "elicit_url": "wigwag.server.asking.questions",
     "list_roots": "wigwag.server.asking.questions",
+    "load_configuration": "wigwag.client.configuration",
     "safe_join": "wigwag.server.files",
     "sample": "wigwag.server.asking.questions",
 }
@@ -122,6 +126,7 @@ __all__ = [
     "CacheHint",
     "CancelledElicitation",
     "Client",
+    "ClientGroup",
     "ConnectionClosed",
     "Context",
     "DeclinedElicitation",
@@ -165,6 +170,7 @@ __all__ = [
     "elicit",
     "elicit_url",
     "list_roots",
+    "load_configuration",
     "safe_join",
     "sample",
 ]

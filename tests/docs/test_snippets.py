@@ -21,6 +21,7 @@ import pytest
 
 from tests.docs.pages import PAGES, ROOT, Block, blocks_of, files_of, is_shown
 from tests.docs.serving import PATIENCE, Ports, all_running, servers_for
+from wigwag import load_configuration
 
 GIVEN: Final = Path(__file__).with_name("given")
 
@@ -204,6 +205,11 @@ def check_lines_of_json(block: Block, folder: Path) -> None:
         assert json.loads(line)["jsonrpc"] == "2.0"
 
 
+def load_servers(block: Block, folder: Path) -> None:
+    """See that a file is a host's configuration, with the comments that JSON does not have."""
+    assert load_configuration(folder / block.name)
+
+
 def start_as_a_host_does(block: Block, folder: Path) -> Printed:
     """Start every server of a host's settings, see that it has tools, and return what they say."""
     servers: dict[str, Any] = json.loads(block.text)["mcpServers"]
@@ -332,6 +338,7 @@ RUNNERS: Final[dict[tuple[str, str], Callable[[Block, Path], Printed | None]]] =
     ("python", "more of"): load_file,
     ("json", ""): start_as_a_host_does,
     ("json", "file"): check_lines_of_json,
+    ("jsonc", "file"): load_servers,
     ("console", ""): run_console,
     ("console", "serves"): start,
     ("sh", ""): run_lines,

@@ -189,7 +189,9 @@ class Client:
     Args:
         target: A `Server` in this process; a command as a list; `StdioServerParameters`; the path
             of a Python file; a URL that begins with `http://` or `https://`, which is used as it
-            is; `tcp://host:port` or `unix:path`; or a function that opens a `Connection`.
+            is; `tcp://host:port` or `unix:path`; an entry of the configuration of a host, or a
+            configuration of one server, or the path of its JSON file (`load_configuration`); or a
+            function that opens a `Connection`.
         mode: `auto` finds out what the server speaks; `legacy`, `modern` or a revision insists.
         revision: The one revision to speak, for example `2025-06-18`; in place of `mode`.
         info: What the client calls itself.
@@ -290,6 +292,8 @@ class Client:
         self._eras: EraCache = {}
         if self._opener.url is not None and mode == "auto":  # else it would not be the whole truth
             self._eras = eras_of_this_process if era_cache is None else era_cache
+            if self._opener.is_http_sse:  # it was said to be so
+                self._eras = {self._opener.url: HTTP_SSE}
         self._repeatable_tools: set[str] = set()
         self._mirrored: dict[str, Sequence[MirroredParameter]] = {}
         self._invalid_tools: dict[str, str] = {}  # and why
@@ -348,8 +352,13 @@ class Client:
 
     def __repr__(self) -> str:
         """What it is a client of, and whether it is connected."""
-        state = "connected" if self._live is not None and self._live.is_open else "not connected"
+        state = "connected" if self.is_connected else "not connected"
         return f"<Client of {self._opener.name}, {state}>"
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the connection is open, as far as is known."""
+        return self._live is not None and self._live.is_open
 
     @property
     def protocol_version(self) -> str:

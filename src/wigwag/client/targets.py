@@ -15,7 +15,8 @@ from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.transports.contract import Connection
 from wigwag.transports.stdio_client import OnStderr, StdioServerParameters, spawn_server
 
-if TYPE_CHECKING:  # only HTTP needs them
+if TYPE_CHECKING:  # only HTTP and configurations need them
+    from wigwag.client.configuration import ServerEntry
     from wigwag.transports.http_client_engine import TLS, Headers, HttpOptions
 
 Open = Callable[[], Awaitable[Connection]]
@@ -39,6 +40,7 @@ class Opener:
         name: What it is, for error texts.
         open_older: Opens a connection over HTTP+SSE, for servers that know nothing newer.
         url: The URL, without what may be secret in it, if it is one.
+        is_http_sse: Whether the server is said to be of HTTP+SSE.
     """
 
     def __init__(
@@ -49,12 +51,14 @@ class Opener:
         is_process: bool = False,
         open_older: Open | None = None,
         url: str | None = None,
+        is_http_sse: bool = False,
     ) -> None:
         self.open = open
         self.name = name
         self.is_process = is_process
         self.open_older = open_older
         self.url = url
+        self.is_http_sse = is_http_sse
 
 
 def opener_for(
@@ -72,7 +76,8 @@ def opener_for(
 
     Args:
         target: A `Server`; a command as a list; `StdioServerParameters`; the path of a Python
-            file; a URL; `tcp://host:port` or `unix:path`; or a function that opens a
+            file; a URL; `tcp://host:port` or `unix:path`; an entry of a configuration, or one
+            with a single server, or the path of its JSON file; or a function that opens a
             `Connection`.
         env: Variables for a process, laid over a safe part of this process's environment.
         cwd: The folder a process starts in.
@@ -83,24 +88,24 @@ def opener_for(
         http_client: What makes the requests to a URL.
 
     Raises:
-        ValueError: Nothing can be opened by that name.
+        ValueError: Nothing can be opened by that name, or the configuration makes no sense.
+        OSError: The file of a configuration cannot be read.
         TypeError: It is none of these.
     """
-    if isinstance(target, str) and target.lower().startswith(("http://", "https://")):
+    if _is_url(target):
         return _http_opener(target, headers, ssl, http_client, max_message_bytes)
+    entry = _entry_of(target)
+    if entry is not None:
+        target = entry.resolve()
+        if not isinstance(target, StdioServerParameters):
+            headers = _laid_over(target.headers, headers)
+            opener = _http_opener(target.url, headers, ssl, http_client, max_message_bytes)
+            opener.is_http_sse = target.is_http_sse
+            return opener
     _check_not_given(headers=headers, ssl=ssl, http_client=http_client)
     server = _as_process(target)
     if server is not None:
-        if env is not None:
-            server = msgspec.structs.replace(server, env={**(server.env or {}), **env})
-        if cwd is not None:
-            server = msgspec.structs.replace(server, cwd=cwd)
-        chosen = server
-
-        async def spawn() -> Connection:
-            return await spawn_server(chosen, on_stderr=on_stderr, max_line_bytes=max_message_bytes)
-
-        return Opener(spawn, f"the server `{chosen}`", is_process=True)
+        return _process_opener(server, env, cwd, on_stderr, max_message_bytes)
     if isinstance(target, str):
         return _socket_opener(target, max_message_bytes)
     if isinstance(target, Servable):
@@ -109,9 +114,77 @@ def opener_for(
         return Opener(cast("Open", target), "the connection")
     raise TypeError(
         f"a client cannot connect to {type(target).__name__}: give it a Server, a command as a "
-        "list, StdioServerParameters, a URL, a tcp:// or unix: address, or a function that opens a "
-        "Connection"
+        "list, StdioServerParameters, a URL, a tcp:// or unix: address, an entry of a "
+        "configuration, or a function that opens a Connection"
     )
+
+
+def _process_opener(
+    server: StdioServerParameters,
+    env: Mapping[str, str] | None,
+    cwd: str | os.PathLike[str] | None,
+    on_stderr: OnStderr | None,
+    max_message_bytes: int,
+) -> Opener:
+    if env is not None:
+        server = msgspec.structs.replace(server, env={**(server.env or {}), **env})
+    if cwd is not None:
+        server = msgspec.structs.replace(server, cwd=cwd)
+
+    async def spawn() -> Connection:
+        return await spawn_server(server, on_stderr=on_stderr, max_line_bytes=max_message_bytes)
+
+    return Opener(spawn, f"the server `{server}`", is_process=True)
+
+
+def is_for_url(target: Any) -> bool:
+    """Tell whether a target is reached by HTTP.
+
+    Raises:
+        ValueError: It is the entry of a configuration, and makes no sense.
+        OSError: The file of a configuration cannot be read.
+    """
+    if _is_url(target):
+        return True
+    entry = _entry_of(target)
+    return entry is not None and not isinstance(entry.resolve(), StdioServerParameters)
+
+
+def _is_url(target: Any) -> bool:
+    return isinstance(target, str) and target.lower().startswith(("http://", "https://"))
+
+
+def _entry_of(target: Any) -> ServerEntry | None:
+    """Return the server of a configuration that a target is, if it is that."""
+    if isinstance(target, str | os.PathLike):
+        file = os.fspath(target)
+        if not file.endswith(".json") or file.startswith(("tcp:", "unix:")):
+            return None
+    elif isinstance(target, StdioServerParameters | Sequence | Servable):
+        return None
+    from wigwag.client.configuration import entry_of  # noqa: PLC0415 - few use them
+
+    return entry_of(target)
+
+
+def _laid_over(base: Mapping[str, str], headers: Headers | None) -> Headers | None:
+    """Return the headers of a configuration with those of the caller, which prevail."""
+
+    def both(ours: Mapping[str, str]) -> dict[str, str]:
+        given = {name.lower() for name in ours}
+        return {**{name: base[name] for name in base if name.lower() not in given}, **ours}
+
+    if headers is None:
+        return base or None
+    if not callable(headers):
+        return both(headers)
+    compute = headers
+
+    async def computed() -> Mapping[str, str]:
+        found = compute()
+        return both(await found if isinstance(found, Awaitable) else found)
+
+    return computed
 
 
 def _check_not_given(**options: Any) -> None:
