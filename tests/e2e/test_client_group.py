@@ -306,10 +306,7 @@ async def test_a_server_that_died_is_started_anew_when_it_is_needed() -> None:
 
 
 async def test_a_list_that_fails_leaves_the_lists_of_the_others() -> None:
-    class Shy(Server):
-        pass
-
-    shy = Shy("shy")
+    shy = Server("shy")
 
     @shy.middleware
     async def refuse(request: Any, call_next: Any) -> Any:
@@ -324,6 +321,8 @@ async def test_a_list_that_fails_leaves_the_lists_of_the_others() -> None:
     async with ClientGroup({"shy": shy, "cat": farm("cat")}) as group:
         assert await names(group) == ["feed", "call_cat"]
         assert group.status["shy"] == "connected"
+        assert "not today" in str(group.errors["shy"])
+        await group.list_prompts()
         assert "not today" in str(group.errors["shy"])
 
 

@@ -49,8 +49,9 @@ class ClientGroup:
     connected anew when it is needed.
 
     The tools of all servers are one list. A name that several servers have is told apart by the
-    name of the server, a `_` and the name of the tool; every tool can be called that way. What a
-    server offered before it failed counts, so that no name moves from one server to another.
+    name of the server, a `_` and the name of the tool; every tool can be called that way, and no
+    server can have a tool that looks like another's. What a server offered before it failed counts,
+    so that no name moves from one server to another.
     Prompts are the same; resources are told apart by their URIs.
 
     Args:
@@ -81,6 +82,7 @@ class ClientGroup:
         members = [_Member(name, target, options) for name, target in servers.items()]
         self._members = {member.name: member for member in members if not member.is_disabled}
         self._is_wanted = False  # between `connect` and `close`
+        self._merged: dict[Kind, dict[str, tuple[str, str]]] = {}  # until something changes
 
     # --- connecting
 
@@ -134,6 +136,7 @@ class ClientGroup:
             raise ValueError(f"there is no server {name!r}{did_you_mean(name, self._members)}")
         member = self._members.pop(name)
         member.is_removed = True
+        self._merged.clear()
         await _close([member])
 
     @property
@@ -297,7 +300,7 @@ class ClientGroup:
             await asyncio.wait([task])  # who is cancelled here leaves it to the others
             if task.cancelled():
                 raise ConnectionClosed(f"the connection to {member.name!r} was closed")
-            if member.error is not None and not member.is_connected:
+            if member.has_failed and member.error is not None:
                 raise member.error.with_traceback(None)
         assert member.client is not None
         return member.client
@@ -311,6 +314,7 @@ class ClientGroup:
         """Ask servers what they offer, side by side."""
         asked = [member for member in members if member.is_connected]
         found = await asyncio.gather(*(member.list(kind) for member in asked))
+        self._merged.pop(kind, None)
         return {
             member.name: items
             for member, items in zip(asked, found, strict=True)
@@ -341,7 +345,10 @@ class ClientGroup:
             self._check_wanted()
 
     def _names(self, kind: Kind) -> dict[str, tuple[str, str]]:
-        return merged_names({name: one.offered[kind] for name, one in self._members.items()})
+        if kind not in self._merged:
+            offered = {name: one.offered[kind] for name, one in self._members.items()}
+            self._merged[kind] = merged_names(offered)
+        return self._merged[kind]
 
     def _renamed(self, kind: Kind, found: Mapping[str, list[N]]) -> list[N]:
         """Return what was found under the names of the whole group."""
@@ -382,7 +389,7 @@ class _Member:
     def __init__(self, name: str, target: Any, options: Mapping[str, Any]) -> None:
         self.name = name
         self.client: Client | None = None
-        self.error: Exception | None = None
+        self.errors: dict[Kind | Literal["connecting"], Exception] = {}
         self.has_failed = False  # the last time it was connected to
         self.is_removed = False
         self.offered: dict[Kind, list[str]] = {
@@ -414,11 +421,15 @@ class _Member:
         """Tell whether one of its templates fits a URI."""
         return any(may_be_of_template(uri, one) for one in self.offered["resource_templates"])
 
-    def note(self, error: Exception) -> None:
-        """Remember what went wrong."""
-        if str(error) != str(self.error):
+    @property
+    def error(self) -> Exception | None:
+        return self.errors.get("connecting") or next(iter(self.errors.values()), None)
+
+    def note(self, error: Exception, of: Kind | Literal["connecting"]) -> None:
+        """Remember what went wrong, and when."""
+        if str(error) != str(self.errors.get(of)):
             _logger.warning("server %r: %s", self.name, error)
-        self.error = error
+        self.errors[of] = error
 
     def connecting(self) -> asyncio.Task[None] | None:
         """Return the task that connects, begun now if need be; none when connected."""
@@ -436,10 +447,10 @@ class _Member:
             await self.client.connect()
         except Exception as error:  # noqa: BLE001 - whatever a target raises concerns it alone
             self.has_failed = True
-            self.note(error)
+            self.note(error, "connecting")
         else:
             self.has_failed = False
-            self.error = None
+            self.errors.clear()
 
     def _new_client(self) -> Client:
         options = dict(self._options)
@@ -460,10 +471,10 @@ class _Member:
         key = {"resources": "uri", "resource_templates": "uri_template"}.get(kind, "name")
         try:
             found: list[Any] = getattr(await ask[kind](), kind)
-        except McpError as error:
-            self.note(error)
+        except Exception as error:  # noqa: BLE001 - as above
+            self.note(error, kind)
             return None
-        self.error = None
+        self.errors.pop(kind, None)
         self.offered[kind] = [getattr(item, key) for item in found]
         return found
 

@@ -16,7 +16,8 @@ def merged_names(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, str
     """Return the names of all servers together, and for each the server and its name there.
 
     A name that one server alone has stays as it is. One that several have is none any more: each
-    gets the name of its server in front, with a `_` between. Where even that is taken, a number
+    gets the name of its server in front, with a `_` between. So does a name that looks as if it
+    were of another server's, which nobody shall take for it. Where even that is taken, a number
     follows.
 
     >>> merged_names({"cats": ["feed", "pet"], "dogs": ["feed"]})
@@ -24,14 +25,21 @@ def merged_names(names: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, str
     """
     once = {server: list(dict.fromkeys(found)) for server, found in names.items()}
     count = Counter(name for found in once.values() for name in found)
-    taken = {name for name, times in count.items() if times == 1}
+    looks_of: dict[str, set[str]] = {}
+    for server, name in ((server, name) for server, found in once.items() for name in found):
+        looks_of.setdefault(qualified(server, name), set()).add(server)
+    clear = {
+        name
+        for server, found in once.items()
+        for name in found
+        if count[name] == 1 and looks_of.get(name, {server}) == {server}
+    }
+    taken = set(clear)
     merged: dict[str, tuple[str, str]] = {}
     for server, found in once.items():
         for name in found:
-            merged_name = name
-            if count[name] > 1:
-                merged_name = _free(qualified(server, name), taken)
-                taken.add(merged_name)
+            merged_name = name if name in clear else _free(qualified(server, name), taken)
+            taken.add(merged_name)
             merged[merged_name] = (server, name)
     return merged
 

@@ -26,14 +26,34 @@ def test_a_name_that_a_server_lists_twice_is_one() -> None:
     assert merged_names({"a": ["x", "x"]}) == {"x": ("a", "x")}
 
 
-def test_no_two_names_are_the_same_even_where_they_are_put_together() -> None:
-    servers = {"a": ["b_x", "x"], "a_b": ["x"], "c": ["a_x"]}
+def test_no_name_looks_as_if_it_were_of_another_server() -> None:
+    servers = {"bank": ["pay"], "rogue": ["bank_pay", "rogue_joke", "joke"]}
     assert merged_names(servers) == {
-        "b_x": ("a", "b_x"),
-        "a_x_2": ("a", "x"),
-        "a_b_x": ("a_b", "x"),
-        "a_x": ("c", "a_x"),
+        "pay": ("bank", "pay"),
+        "rogue_bank_pay": ("rogue", "bank_pay"),
+        "rogue_joke": ("rogue", "rogue_joke"),
+        "joke": ("rogue", "joke"),
     }
+
+
+@pytest.mark.parametrize(
+    ("servers", "names"),
+    [
+        ({"a": ["x", "a_x"], "b": ["x"]}, ["a_x_2", "a_x", "b_x"]),
+        ({"a": ["a_x", "x"], "b": ["x"]}, ["a_x", "a_x_2", "b_x"]),
+        ({"a": ["b_x"], "a_b": ["x"], "c": ["b_x", "x"]},
+         ["a_b_x", "a_b_x_2", "c_b_x", "c_x"]),
+        ({"a": ["b_x"], "a_b": ["x"], "c": ["b_x", "x"], "d": ["a_b_x_2"]},
+         ["a_b_x", "a_b_x_3", "c_b_x", "c_x", "a_b_x_2"]),
+        ({"a b": ["x"], "a-b": ["x"], "a_b": ["x"]}, ["a_b_x", "a-b_x", "a_b_x_2"]),
+    ],
+)  # fmt: skip
+def test_no_two_names_are_the_same_even_where_they_are_put_together(
+    servers: dict[str, list[str]], names: list[str]
+) -> None:
+    merged = merged_names(servers)
+    assert list(merged) == names
+    assert list(merged.values()) == [(of, name) for of, found in servers.items() for name in found]
 
 
 def test_the_names_of_servers_are_fitted_to_what_tools_may_be_called() -> None:
