@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ResourceUpdated,
         ToolsListChanged,
     )
+    from wigwag.client.tool_results import ToolCallResult
     from wigwag.errors import (
         ConnectionClosed,
         HttpStatusError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         ServerUnreachable,
         SessionLost,
         ToolError,
+        ToolFailed,
         TransportError,
     )
     from wigwag.protocol.server import CacheHint
@@ -105,7 +107,9 @@ _HOMES = {
     "SessionLost": "wigwag.errors",
     "StdioServerParameters": "wigwag.transports.stdio_client",
     "Timeouts": "wigwag.client.client",
+    "ToolCallResult": "wigwag.client.tool_results",
     "ToolError": "wigwag.errors",
+    "ToolFailed": "wigwag.errors",
     "ToolResult": "wigwag.server.results.tool_results",
     "ToolsListChanged": "wigwag.client.listening",
     "TransportError": "wigwag.errors",
@@ -160,7 +164,9 @@ __all__ = [
     "SessionLost",
     "StdioServerParameters",
     "Timeouts",
+    "ToolCallResult",
     "ToolError",
+    "ToolFailed",
     "ToolResult",
     "ToolsListChanged",
     "TransportError",

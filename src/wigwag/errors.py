@@ -19,7 +19,8 @@
     │   │   └── TLSFailed               the certificate is not trusted, or there is no TLS
     │   └── HttpStatusError           HTTP refused: the status says why
     └── ToolError                   raised by a tool: a failure the model should read
-        └── QuestionFailed            a handler asked the client, and there is no answer
+        ├── QuestionFailed            a handler asked the client, and there is no answer
+        └── ToolFailed                a client called a tool, and wants failures raised
 
 Only `RequestFailed` carries an error code of the wire; a local failure never does.
 """
@@ -49,6 +50,7 @@ __all__ = [
     "SessionLost",
     "TLSFailed",
     "ToolError",
+    "ToolFailed",
     "TransportError",
 ]
 
@@ -273,6 +275,27 @@ class QuestionFailed(ToolError):
     The client cannot be asked this, refused, broke off, or answered something else. That a user
     declined is an answer, not a failure. A handler that lets it pass fails with its text.
     """
+
+
+class ToolFailed(ToolError):
+    """A tool has failed: what `Client.call_tool` raises for it, if it is told to.
+
+    The text is what the tool said for the model to read. A tool of yours that calls another and
+    lets this pass fails with the same text.
+
+    Args:
+        text: What the tool said.
+        result: The whole result, as `Client.call_tool` returns it otherwise.
+    """
+
+    def __init__(self, text: str, result: Any = None) -> None:
+        super().__init__(text, result)
+        self.text = text
+        self.result = result
+
+    def __str__(self) -> str:
+        """What the tool said."""
+        return self.text
 
 
 def _with_stderr(reason: str, stderr: str) -> str:

@@ -121,6 +121,38 @@ logging/unknown-level | all | An unknown level is -32602.
 pagination/opaque | all | Any cursor is followed, the empty one too; one that comes back ends it.
     test_an_empty_cursor_is_a_cursor
     test_a_cursor_that_comes_back_ends_the_list_with_a_warning
+pagination/once | all | A server that takes no notice of cursors gives nothing twice.
+    test_a_server_that_takes_no_notice_of_cursors_gives_nothing_twice
+pagination/one-by-one | all | A page is asked for when it is wanted.
+    test_pages_come_one_after_the_other
+    test_a_server_that_has_no_such_list_has_no_pages_of_it
+    test_a_page_is_asked_for_when_it_is_wanted
+results/malformed | all | What is malformed in a result costs but itself, and the log names it.
+    test_a_malformed_item_costs_the_list_but_itself
+    test_a_malformed_block_costs_the_call_but_itself
+    test_a_message_of_a_prompt_and_contents_of_a_resource_cost_but_themselves
+    test_many_losses_are_told_in_one_line
+results/failure | all | A failure that is told of in the wrong way is a failure.
+    test_a_tool_that_tells_of_a_failure_in_the_wrong_way_has_failed
+results/none | all | What lacks what its method is about is no result.
+    test_an_answer_without_a_list_is_no_list
+output/values | all | The output of a tool comes as plain values or as the type that is asked for.
+    test_output_comes_as_the_type_that_is_asked_for
+    test_output_comes_as_plain_values_as_the_tool_returned_them
+    test_output_that_is_not_of_the_type_is_an_invalid_result
+    test_a_value_is_taken_out_of_what_its_schema_wraps_it_in
+output/failures | all | A failure raises if that is asked for, with what the tool said.
+    test_a_failure_raises_only_if_that_is_asked_for
+    test_a_failure_passes_from_server_to_server_with_its_text
+    test_a_failure_that_says_nothing_is_named
+output/schema | all | Output is held to the schema that was listed last; a failure is not.
+    test_output_that_breaks_the_schema_of_its_tool_is_an_invalid_result
+    test_a_failure_is_held_to_no_schema
+    test_a_schema_may_be_another_when_the_list_has_changed
+    test_before_there_was_structured_content_none_is_missing
+output/schema-unusable | all | A schema that cannot be used is warned about; none is ever fetched.
+    test_a_schema_of_an_unknown_dialect_is_warned_about_once
+    test_no_schema_is_fetched_from_elsewhere
 pagination/invalid | all | A cursor that was never given out is -32602.
     test_a_cursor_that_was_never_given_out_is_invalid_params
 tools/order | all | Tools are listed in one order.

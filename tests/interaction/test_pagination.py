@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -144,6 +144,69 @@ async def test_a_cursor_that_comes_back_ends_the_list_with_a_warning(
     assert names == ["a", "b", "c"]
     assert asked_for == [None, "x", "y"]
     assert "gave the cursor 'x' twice: tools/list ends here" in log_text()
+
+
+@pytest.mark.parametrize("cursor", ["x", ""])
+async def test_a_server_that_takes_no_notice_of_cursors_gives_nothing_twice(
+    revision: str, cursor: str, caplog: pytest.LogCaptureFixture, log_text: Callable[[], str]
+) -> None:
+    caplog.set_level(logging.WARNING, "wigwag.client")
+    names, asked_for = await list_from(revision, [("a", cursor), ("a", cursor)])
+    assert names == ["a"]
+    assert asked_for == [None, cursor]
+    assert f"gave the cursor {cursor!r} twice: tools/list ends here" in log_text()
+
+
+# --- page by page
+
+
+PAGES: list[tuple[str, str, Callable[[Client], AsyncIterator[Any]]]] = [
+    ("tool", "tools", Client.tool_pages),
+    ("prompt", "prompts", Client.prompt_pages),
+    ("resource", "resources", Client.resource_pages),
+    ("template", "resource_templates", Client.resource_template_pages),
+]
+
+
+@pytest.mark.parametrize(("kind", "member", "pages_of"), PAGES, ids=[kind for kind, *_ in PAGES])
+async def test_pages_come_one_after_the_other(
+    revision: str, kind: str, member: str, pages_of: Callable[[Client], AsyncIterator[Any]]
+) -> None:
+    async with Client(shop(), mode=revision) as client:
+        pages = [[item.name for item in getattr(page, member)] async for page in pages_of(client)]
+    assert pages == [
+        [f"{kind}_0", f"{kind}_1"],
+        [f"{kind}_2", f"{kind}_3"],
+        [f"{kind}_4"],
+    ]
+
+
+@pytest.mark.parametrize(("kind", "member", "pages_of"), PAGES, ids=[kind for kind, *_ in PAGES])
+async def test_a_server_that_has_no_such_list_has_no_pages_of_it(
+    revision: str, kind: str, member: str, pages_of: Callable[[Client], AsyncIterator[Any]]
+) -> None:
+    async with Client(Server("empty"), mode=revision) as client:
+        names = [[item.name for item in getattr(page, member)] async for page in pages_of(client)]
+    assert [name for page in names for name in page] == [], kind
+
+
+async def test_a_page_is_asked_for_when_it_is_wanted(revision: str) -> None:
+    peer = PeerServer(revision)
+    async with client_of(peer) as client:
+        pages = client.tool_pages()
+        giving = asyncio.create_task(give_pages(peer, [("a", "x")]))
+        assert [tool.name for tool in (await anext(pages)).tools] == ["a"]
+        await giving
+        await peer.settle()
+        assert peer.unread == []
+        giving = asyncio.create_task(give_pages(peer, [("b", "x")]))
+        last = await anext(pages)
+        assert [tool.name for tool in last.tools] == ["b"]
+        assert not last.next_cursor  # the server gave it twice
+        assert await giving == ["x"]
+        with pytest.raises(StopAsyncIteration):
+            await anext(pages)
+        assert peer.unread == []
 
 
 async def test_a_list_without_an_end_is_given_up(

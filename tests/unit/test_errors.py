@@ -15,6 +15,7 @@ from wigwag.errors import (
     RequestTimedOut,
     ResourceNotFound,
     ServerStartFailed,
+    ToolFailed,
     TransportError,
 )
 
@@ -65,6 +66,11 @@ def test_a_timeout_names_the_method_the_time_and_the_limit() -> None:
     assert text == "no answer to tools/call after 12.3 s (10 s without a sign of life)"
 
 
+def test_a_tool_that_failed_says_what_it_said() -> None:
+    error = ToolFailed("no soup", 7)
+    assert (str(error), error.text, error.result) == ("no soup", "no soup", 7)
+
+
 @pytest.mark.parametrize("cls", [ConnectionClosed, ServerStartFailed])
 def test_the_end_of_a_server_comes_with_its_last_words(
     cls: type[ConnectionClosed | ServerStartFailed],
@@ -83,6 +89,7 @@ def test_the_end_of_a_server_comes_with_its_last_words(
         RequestFailed(-1, "no", [1]),
         RequestTimedOut("ping", 1.0, "limit"),
         LocalProtocolError("no"),
+        ToolFailed("no soup", {"a": 1}),
     ],
 )
 def test_exceptions_survive_a_trip_between_processes(error: McpError) -> None:

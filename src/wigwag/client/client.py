@@ -10,17 +10,19 @@ import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack, get_args, overload
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag._version import __version__
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.client.eras import HTTP_SSE, LEGACY, MODERN, EraCache, eras_of_this_process
 from wigwag.client.listening import Changes, FilterMembers, is_worth_retrying
+from wigwag.client.output_schemas import OutputSchemas
 from wigwag.client.questions import AnswerElicitation, Answers, AnswerSampling, Roots
 from wigwag.client.targets import opener_for
+from wigwag.client.tool_results import ToolCallResult, data_of
 from wigwag.errors import (
     ConnectionClosed,
     HttpStatusError,
@@ -33,6 +35,7 @@ from wigwag.errors import (
     ServerStartFailed,
     ServerUnreachable,
     SessionLost,
+    ToolFailed,
 )
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.jsonrpc.inflight import OutgoingRequest
@@ -53,6 +56,7 @@ from wigwag.schema import (
     MODERN_REVISIONS,
     NOTIFICATIONS_MESSAGE,
     NOTIFICATIONS_ROOTS_LIST_CHANGED,
+    NOTIFICATIONS_TOOLS_LIST_CHANGED,
     PING,
     PROMPTS_GET,
     PROMPTS_LIST,
@@ -130,8 +134,12 @@ OnNotification = Callable[[str, Any], object]
 
 # A server that goes on asking is broken, or means to keep us busy.
 MAX_INPUT_ROUNDS: Final = 16
+# Before, there was no structured content.
+STRUCTURED_SINCE: Final = "2025-06-18"
 # A list of more pages than this never ends.
 MAX_PAGES: Final = 10_000
+# So many malformed parts of one result are named in the log.
+MAX_LOSSES_SHOWN: Final = 10
 # So often in a row a subscription is asked for in vain.
 MAX_LISTEN_TRIES: Final = 6
 
@@ -295,6 +303,7 @@ class Client:
             if self._opener.is_http_sse:  # it was said to be so
                 self._eras = {self._opener.url: HTTP_SSE}
         self._repeatable_tools: set[str] = set()
+        self._output_schemas = OutputSchemas(self._opener.name)
         self._mirrored: dict[str, Sequence[MirroredParameter]] = {}
         self._invalid_tools: dict[str, str] = {}  # and why
         self._log_level: LoggingLevel | None = None
@@ -366,6 +375,11 @@ class Client:
         return self._known.revision
 
     @property
+    def revision(self) -> str:
+        """The same as `protocol_version`."""
+        return self._known.revision
+
+    @property
     def server_info(self) -> Implementation | None:
         """What the server calls itself, if it says so. Nobody vouches for it: display only."""
         info = self._known.server_info
@@ -374,6 +388,11 @@ class Client:
     @property
     def server_capabilities(self) -> ServerCapabilities:
         """What the server declared that it offers."""
+        return self._known.capabilities
+
+    @property
+    def capabilities(self) -> ServerCapabilities:
+        """The same as `server_capabilities`."""
         return self._known.capabilities
 
     @property
@@ -426,6 +445,7 @@ class Client:
             kind = ServerStartFailed if self._opener.url is None else ServerUnreachable
             raise kind(f"{self._opener.name} was not ready within {limit:g} s") from None
         self._live = live
+        self._output_schemas.doubt()
         if live.exchanges is not None:
             for tool, parameters in self._mirrored.items():
                 live.exchanges.mirror_parameters(tool, parameters)
@@ -622,6 +642,22 @@ class Client:
         meta: Mapping[str, Any] | None = None,
     ) -> R:
         """Ask, answer what the server asks in return, and read the result."""
+        result, _ = await self._call_for_raw(
+            method, params, result_type, timeout=timeout, on_progress=on_progress, meta=meta
+        )
+        return result
+
+    async def _call_for_raw(
+        self,
+        method: str,
+        params: Any,
+        result_type: type[R],
+        *,
+        timeout: float | None,  # noqa: ASYNC109
+        on_progress: OnProgress | None,
+        meta: Mapping[str, Any] | None,
+    ) -> tuple[R, Raw]:
+        """Do as `_call` does, and return what the result was read from, too."""
         asked = params
         for _ in range(MAX_INPUT_ROUNDS):
             raw = await self._ask(
@@ -629,7 +665,7 @@ class Client:
             )
             result = self._read(method, raw)
             if isinstance(result, result_type):
-                return result
+                return result, raw
             if not isinstance(result, InputRequiredResult):
                 kind = getattr(result, "result_type", type(result).__name__)
                 raise InvalidResult(f"{method} was answered with a result of type {kind!r}")
@@ -642,8 +678,23 @@ class Client:
         try:
             return decode_result(method, raw)
         except (msgspec.DecodeError, RecursionError) as error:
-            message = f"the result of {method} is not what the protocol says: {error}"
-            raise InvalidResult(message) from None
+            saved = None
+            if isinstance(error, msgspec.ValidationError):
+                from wigwag.schema.salvage import salvage_result  # noqa: PLC0415 - it is seldom
+
+                saved = salvage_result(method, raw)
+            if saved is None:
+                message = f"the result of {method} is not what the protocol says: {error}"
+                raise InvalidResult(message) from None
+        result, losses = saved
+        shown = [*losses[:MAX_LOSSES_SHOWN], *(["and more"] if losses[MAX_LOSSES_SHOWN:] else [])]
+        _logger.warning(
+            "%s answered %s with something malformed, which is left out: %s",
+            self._opener.name,
+            method,
+            "; ".join(shown),
+        )
+        return result
 
     async def _retry_params(
         self, params: InputResponseRequestParams, result: InputRequiredResult
@@ -665,7 +716,15 @@ class Client:
         Over HTTP a modern server may want arguments repeated in headers. A tool that says so in a
         way that breaks the rules cannot be called; it is left out, and the log says why.
         """
-        result = await self._list(TOOLS_LIST, ListToolsResult, "tools", cursor)
+        return self._noted(await self._list(TOOLS_LIST, ListToolsResult, "tools", cursor))
+
+    async def tool_pages(self) -> AsyncIterator[ListToolsResult]:
+        """List the server's tools page by page, for example `async for page in …`."""
+        async for page in self._pages(TOOLS_LIST, ListToolsResult, "tools"):
+            yield self._noted(page)
+
+    def _noted(self, result: ListToolsResult) -> ListToolsResult:
+        """Note what a client must know of tools; leave out those that cannot be called."""
         for tool in result.tools:
             self._remember(tool)
         if not self._is_mirroring:
@@ -691,34 +750,116 @@ class Client:
             self._live.exchanges.mirror_parameters(tool.name, parameters)
         return True
 
+    @overload
     async def call_tool(
         self,
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
+        result_type: None = None,
+        raise_on_error: bool = False,
+        check_output: bool = True,
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> CallToolResult:
+    ) -> ToolCallResult[Any]: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: type[R],
+        raise_on_error: Literal[True],
+        check_output: bool = True,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ToolCallResult[R]: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: type[R],
+        raise_on_error: bool = False,
+        check_output: bool = True,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ToolCallResult[R | None]: ...
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: type[Any] | None = None,
+        raise_on_error: bool = False,
+        check_output: bool = True,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> ToolCallResult[Any]:
         """Call a tool. Spec: server/tools#calling-tools.
 
-        A tool that fails does not raise: its result has `is_error`, and its content is for the
-        model to read.
+        A tool that fails does not raise, unless that is asked for: its result has `is_error`, and
+        its content is for the model to read.
 
         Args:
             name: The tool.
             arguments: What it takes.
+            result_type: What `data` of the result is to be: a type of msgspec, of pydantic or of
+                the standard library. It is read from the structured content, or else from the text.
+            raise_on_error: Whether a tool that fails raises.
+            check_output: Whether the output of a tool that was listed is held to its output schema.
+                That takes `wigwag[schema]`; without it nothing is checked.
             timeout: Seconds to wait for an answer or a sign of progress.
             on_progress: Called with each sign of progress.
             meta: More members for `_meta`.
+
+        Raises:
+            ToolFailed: The tool failed, and `raise_on_error` is set.
+            InvalidResult: The output fits neither its schema nor `result_type`, or is no result.
         """
         encoded = UNSET if arguments is None else _encode_arguments(arguments)
         params = CallToolRequestParams(name=name, arguments=encoded)
-        return await self._call(
+        result, raw = await self._call_for_raw(
             TOOLS_CALL, params, CallToolResult, timeout=timeout, on_progress=on_progress, meta=meta
         )
+        if result.is_error:
+            failed: ToolCallResult[Any] = ToolCallResult.of(result, None, raw)
+            if raise_on_error:
+                raise ToolFailed(result.text or f"the tool {name!r} failed", failed)
+            return failed
+        if check_output:
+            self._check_output(name, result)
+        is_wrapped = self._output_schemas.is_wrapping(name)
+        try:
+            data = data_of(result, result_type, is_wrapped=is_wrapped)
+        except ValueError as error:
+            raise InvalidResult(
+                f"the output of the tool {name!r} is no {_type_name(result_type)}: {error}"
+            ) from None
+        return ToolCallResult.of(result, data, raw)
+
+    def _check_output(self, name: str, result: CallToolResult) -> None:
+        problem = self._output_schemas.problem_of(
+            name,
+            result.structured_content,
+            may_lack=self.protocol_version < STRUCTURED_SINCE,
+        )
+        if problem is not None:
+            raise InvalidResult(
+                f"the output of the tool {name!r} does not fit its output schema: {problem} "
+                "(`check_output=False` takes it as it is)"
+            )
 
     def _remember(self, tool: Tool) -> None:
+        self._output_schemas.remember(tool)
         hints = tool.annotations
         if hints is not UNSET and True in (hints.read_only_hint, hints.idempotent_hint):
             self._repeatable_tools.add(tool.name)
@@ -731,12 +872,22 @@ class Client:
         """List the server's resources: all of them, or the page of a cursor."""
         return await self._list(RESOURCES_LIST, ListResourcesResult, "resources", cursor)
 
+    def resource_pages(self) -> AsyncIterator[ListResourcesResult]:
+        """List the server's resources page by page."""
+        return self._pages(RESOURCES_LIST, ListResourcesResult, "resources")
+
     async def list_resource_templates(
         self, *, cursor: str | None = None
     ) -> ListResourceTemplatesResult:
         """List the server's resource templates: all of them, or the page of a cursor."""
         return await self._list(
             RESOURCES_TEMPLATES_LIST, ListResourceTemplatesResult, "resource_templates", cursor
+        )
+
+    def resource_template_pages(self) -> AsyncIterator[ListResourceTemplatesResult]:
+        """List the server's resource templates page by page."""
+        return self._pages(
+            RESOURCES_TEMPLATES_LIST, ListResourceTemplatesResult, "resource_templates"
         )
 
     async def read_resource(
@@ -771,6 +922,10 @@ class Client:
     async def list_prompts(self, *, cursor: str | None = None) -> ListPromptsResult:
         """List the server's prompts: all of them, or the page of a cursor."""
         return await self._list(PROMPTS_LIST, ListPromptsResult, "prompts", cursor)
+
+    def prompt_pages(self) -> AsyncIterator[ListPromptsResult]:
+        """List the server's prompts page by page."""
+        return self._pages(PROMPTS_LIST, ListPromptsResult, "prompts")
 
     async def get_prompt(
         self,
@@ -1037,28 +1192,50 @@ class Client:
                     f"{cursor!r} is no cursor: there is no next page where `next_cursor` is UNSET, "
                     "so ask `if page.next_cursor is not UNSET`"
                 )
-            return await self._call(method, PaginatedRequestParams(cursor=cursor), result_type)
-        page: Any = await self._call(method, PaginatedRequestParams(), result_type)
+            return await self._page(method, cursor, result_type)
+        page: Any = await self._page(method, UNSET, result_type)
         if page.next_cursor is UNSET:
             result: R = page
             return result
         items = list(getattr(page, member))
-        seen: set[str] = set()
-        # Any cursor counts, the empty one too; one that comes back would go on for ever.
-        while page.next_cursor is not UNSET and page.next_cursor not in seen:
-            if len(seen) >= MAX_PAGES:
-                raise RemoteProtocolError(f"{method} has more than {MAX_PAGES} pages")
-            seen.add(page.next_cursor)
-            page = await self._call(
-                method, PaginatedRequestParams(cursor=page.next_cursor), result_type
-            )
+        async for page in self._pages_after(page, method, result_type, member):  # noqa: B020
             items += getattr(page, member)
-        if page.next_cursor is not UNSET:
-            _logger.warning(
-                "the server gave the cursor %r twice: %s ends here", page.next_cursor, method
-            )
         whole: R = msgspec.structs.replace(page, **{member: items, "next_cursor": UNSET})
         return whole
+
+    async def _pages(self, method: str, result_type: type[R], member: str) -> AsyncIterator[R]:
+        """Get one page after the other."""
+        known = self._known
+        if not server_declares(known.capabilities, method, known.revision):
+            return
+        page: Any = await self._page(method, UNSET, result_type)
+        yield page
+        async for page in self._pages_after(page, method, result_type, member):  # noqa: B020
+            yield page
+
+    async def _pages_after(
+        self, page: Any, method: str, result_type: type[Any], member: str
+    ) -> AsyncIterator[Any]:
+        """Get the pages after one; what a server gives that goes round in circles, but once."""
+        before: dict[str, list[Any]] = {}  # what was on the page that gave the cursor
+        # Any cursor counts, the empty one too.
+        while (cursor := page.next_cursor) is not UNSET:
+            if len(before) >= MAX_PAGES:
+                raise RemoteProtocolError(f"{method} has more than {MAX_PAGES} pages")
+            before[cursor] = getattr(page, member)
+            page = await self._page(method, cursor, result_type)
+            if page.next_cursor in before:  # it would go on for ever
+                _logger.warning(
+                    "the server gave the cursor %r twice: %s ends here", page.next_cursor, method
+                )
+                items = getattr(page, member)
+                # Whoever takes no notice of cursors has given the same page again.
+                fresh = [] if items == before[page.next_cursor] else items
+                page = msgspec.structs.replace(page, **{member: fresh, "next_cursor": UNSET})
+            yield page
+
+    async def _page(self, method: str, cursor: str | UnsetType, result_type: type[R]) -> R:
+        return await self._call(method, PaginatedRequestParams(cursor=cursor), result_type)
 
     # --- what the server says of its own accord
 
@@ -1068,6 +1245,8 @@ class Client:
     def _note(self, event: NotificationReceived) -> None:
         for changes in list(self._listeners):
             changes.offer(event)
+        if event.method == NOTIFICATIONS_TOOLS_LIST_CHANGED:
+            self._output_schemas.doubt()
         if event.method == NOTIFICATIONS_MESSAGE and self._on_log is not None:
             self._callbacks.call(self._on_log, event.params)
         if self._on_notification is not None:
@@ -1108,6 +1287,10 @@ def _revisions_of(mode: str) -> tuple[str, ...]:
             return (mode,)
     known = ", ".join(("auto", "modern", "legacy", *REVISIONS))
     raise ValueError(f"there is no mode {mode!r}: choose one of {known}")
+
+
+def _type_name(type_: Any) -> str:
+    return type_.__name__ if type(type_) is type else str(type_)
 
 
 def _has_meta(params: Struct | None) -> bool:

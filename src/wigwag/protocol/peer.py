@@ -153,7 +153,8 @@ class PeerProtocol(ABC):
         for request in self._outgoing.expired(now):
             ceiling = request.ceiling <= now
             limit = (
-                f"the ceiling of {request.ceiling - request.sent_at:g} s was reached"
+                f"the ceiling of {request.ceiling - request.sent_at:g} s was reached; "
+                f"signs of life may be {request.idle_timeout:g} s apart"
                 if ceiling
                 else f"{request.idle_timeout:g} s without a sign of life"
             )

@@ -28,6 +28,8 @@ from wigwag.schema.tasks import CreateTaskResult
 T = TypeVar("T")
 Json = bytes | Raw
 
+LEFT_OUT: Final = object()
+
 _DECODERS: Final[dict[Any, Decoder[Any]]] = {}
 
 
@@ -74,7 +76,7 @@ def decode_params(method: str, params: Json | UnsetType) -> Any:
         return decode(data, type_)
     except ValidationError:
         # A sampling message may hold a block of a type that we do not know.
-        value = _Lenient(drop_nulls=False).build_or_none(data, type_)
+        value = Lenient(drop_nulls=False).build_or_none(data, type_)
         if value is None:
             raise
         return value
@@ -95,7 +97,9 @@ def decode_elicit_request_params(data: Json) -> ElicitRequestFormParams | Elicit
     return decode(data, ElicitRequestFormParams)
 
 
-class _ResultHead(Struct, rename="camel"):
+class ResultHead(Struct, rename="camel"):
+    """What tells which result it is that somebody was answered with."""
+
     result_type: str | UnsetType | None = UNSET
     task: Raw | UnsetType = UNSET
 
@@ -133,11 +137,11 @@ def decode_result(method: str, result: Json) -> Any:
 
 
 def _decode_other_result(row: Method, data: Json) -> Any:
-    head = decode(data, _ResultHead)
+    head = decode(data, ResultHead)
     if head.result_type not in (UNSET, None, RESULT_COMPLETE):
         is_question = row.input_required and head.result_type == RESULT_INPUT_REQUIRED
         return decode(data, InputRequiredResult if is_question else Result)
-    value = _Lenient(drop_nulls=True).build_or_none(data, row.result)
+    value = Lenient(drop_nulls=True).build_or_none(data, row.result)
     if value is None and row.task_augmentable and head.task is not UNSET:
         return decode(data, CreateTaskResult)
     return value
@@ -162,7 +166,7 @@ def decode_content(data: Json) -> AnyContent | UnknownContent:
     return UnknownContent(type=kind, raw=Raw(data))
 
 
-class _Lenient:
+class Lenient:
     """Builds values where `decode` gives up; slow, and used only then."""
 
     def __init__(self, *, drop_nulls: bool) -> None:
@@ -180,11 +184,13 @@ class _Lenient:
         if origin in (UnionType, Union):
             return self._build_one_of(data, [p for p in get_args(type_) if p is not UnsetType])
         if origin is list:
-            (item_type,) = get_args(type_)
-            return [self._build(item, item_type) for item in decode(data, list[Raw])]
+            return self._build_list(decode(data, list[Raw]), get_args(type_)[0])
         if isinstance(type_, type) and issubclass(type_, Struct):
             return self._build_struct(data, type_)
         return decode(data, type_)
+
+    def _build_list(self, items: list[Raw], item_type: Any) -> list[Any]:
+        return [self._build(item, item_type) for item in items]
 
     def _build_one_of(self, data: Json, types: list[Any]) -> Any:
         if len(types) == 1:
@@ -206,11 +212,17 @@ class _Lenient:
             member = members.get(field.encode_name)
             if member is None or (self._drop_nulls and _is_superfluous_null(member, field)):
                 continue
-            values[field.name] = self._build(member, field.type)
-        try:
-            return type_(**values)
-        except TypeError as error:
-            raise ValidationError(str(error)) from error
+            value = self._build_member(member, field)
+            if value is not LEFT_OUT:
+                values[field.name] = value
+        for field in fields(type_):
+            if field.required and field.name not in values:
+                raise ValidationError(f"Object missing required field `{field.encode_name}`")
+        return type_(**values)
+
+    def _build_member(self, data: Raw, field: FieldInfo) -> Any:
+        """Build a member of a struct, or return `LEFT_OUT` when it is to count as absent."""
+        return self._build(data, field.type)
 
 
 def _is_superfluous_null(member: Raw, field: FieldInfo) -> bool:

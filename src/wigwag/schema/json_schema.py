@@ -20,10 +20,14 @@ Check = Callable[[Any], str | None]
 """Says what is wrong with a value; `None` when it is as the schema wants it."""
 
 
-def make_check(schema: JSONObject) -> Check:
+def make_check(schema: JSONObject, *, formats: bool = True) -> Check:
     """Return what holds values to a schema.
 
     Without jsonschema-rs, nothing is ever wrong with them; the log says so once.
+
+    Args:
+        schema: The schema.
+        formats: Whether a `format` is a demand, or but a remark, as most drafts have it.
 
     Raises:
         ValueError: It is no JSON Schema, or needs another document; the text says where.
@@ -33,7 +37,7 @@ def make_check(schema: JSONObject) -> Check:
         return lambda value: None
     try:
         # Offline: otherwise a `$ref` to an address would be fetched.
-        validator = rust.validator_for(schema, offline=True, validate_formats=True)
+        validator = rust.validator_for(schema, offline=True, validate_formats=formats)
     except ValueError as error:
         raise ValueError(_shortened(str(error).partition("\n")[0])) from None
 
