@@ -17,6 +17,9 @@ UNIT = ROOT / "tests" / "unit"
 ELSEWHERE = {
     "client/client.py": "interaction: a client and a server through the public API",
     "client/group.py": "e2e: test_client_group, with real processes",
+    "client/sync.py": "interaction: test_sync_client, and e2e, with Ctrl+C",
+    "client/terminal.py": "e2e: test_terminal, with a person at a pseudo terminal",
+    "client/terminal_lines.py": "e2e: test_terminal, with a person at a pseudo terminal",
     "runtime/client_connection.py": "interaction: it is what a client waits on",
     "runtime/dispatch.py": "interaction: it is what runs the handlers",
     "runtime/server_connection.py": "interaction: it is what runs the handlers",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         ResourceUpdated,
         ToolsListChanged,
     )
+    from wigwag.client.sync import SyncClient, connect_sync
+    from wigwag.client.terminal import terminal_elicitation
     from wigwag.client.tool_results import ToolCallResult
     from wigwag.errors import (
         ConnectionClosed,
@@ -106,6 +108,7 @@ _HOMES = {
     "ServerUnreachable": "wigwag.errors",
     "SessionLost": "wigwag.errors",
     "StdioServerParameters": "wigwag.transports.stdio_client",
+    "SyncClient": "wigwag.client.sync",
     "Timeouts": "wigwag.client.client",
     "ToolCallResult": "wigwag.client.tool_results",
     "ToolError": "wigwag.errors",
@@ -115,12 +118,14 @@ _HOMES = {
     "TransportError": "wigwag.errors",
     "UriTemplate": "wigwag.server.uris.templates",
     "UserMessage": "wigwag.server.results.prompt_messages",
+    "connect_sync": "wigwag.client.sync",
     "elicit": "wigwag.server.asking.questions",
     "elicit_url": "wigwag.server.asking.questions",
     "list_roots": "wigwag.server.asking.questions",
     "load_configuration": "wigwag.client.configuration",
     "safe_join": "wigwag.server.files",
     "sample": "wigwag.server.asking.questions",
+    "terminal_elicitation": "wigwag.client.terminal",
 }
 
 __all__ = [
@@ -163,6 +168,7 @@ __all__ = [
     "ServerUnreachable",
     "SessionLost",
     "StdioServerParameters",
+    "SyncClient",
     "Timeouts",
     "ToolCallResult",
     "ToolError",
@@ -173,12 +179,14 @@ __all__ = [
     "UriTemplate",
     "UserMessage",
     "__version__",
+    "connect_sync",
     "elicit",
     "elicit_url",
     "list_roots",
     "load_configuration",
     "safe_join",
     "sample",
+    "terminal_elicitation",
 ]
 
 

@@ -280,7 +280,11 @@ class Client:
             http_client=http_client,
         )
         self._answers = Answers(
-            sampling=sampling, elicitation=elicitation, roots=roots, capabilities=capabilities
+            sampling=sampling,
+            elicitation=elicitation,
+            roots=roots,
+            capabilities=capabilities,
+            who=self._who,
         )
         self._description = ClientDescription(
             info=info or Implementation(name="wigwag", version=__version__),
@@ -1238,6 +1242,12 @@ class Client:
         return await self._call(method, PaginatedRequestParams(cursor=cursor), result_type)
 
     # --- what the server says of its own accord
+
+    def _who(self) -> str:
+        # A legacy server may ask before the client has taken note of the handshake.
+        info = None if self._connected is None else self.server_info
+        name = "A server" if info is None else info.title or info.name
+        return f"{name} ({self._opener.name})"
 
     async def _answer(self, request: RequestReceived) -> Struct:
         return await self._answers.answer(request.method, request.params)

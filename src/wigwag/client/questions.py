@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.errors import LocalProtocolError, RemoteProtocolError, RequestFailed
 from wigwag.jsonrpc.codec import encode_value
@@ -51,6 +52,9 @@ AnswerElicitation = (
 )
 Roots = Iterable[Root | str | Path] | str | Path
 
+who_asks: Final[ContextVar[str]] = ContextVar("who_asks", default="The server")
+"""In functions that answer: who wants to know, in words for a person."""
+
 
 class Answers:
     """What a client is willing to answer, and how.
@@ -58,10 +62,12 @@ class Answers:
     Args:
         sampling: Asks the model; given, the client declares `sampling`.
         elicitation: Asks the user; given, the client declares `elicitation`, by form unless
-            `capabilities` says more. It returns an `ElicitResult`, or the fields of a form that
-            the user accepted, or `None` when the user closed it.
+            `capabilities` says more, or it has `takes_pages`, for pages too. It returns an
+            `ElicitResult`, or the fields of a form that the user accepted, or `None` when the user
+            closed it.
         roots: Where the client works; given, it declares `roots`.
         capabilities: What is declared on top of that, or in other words.
+        who: Says who asks, for `who_asks`.
     """
 
     def __init__(
@@ -71,7 +77,9 @@ class Answers:
         elicitation: AnswerElicitation | None = None,
         roots: Roots | Callable[[], Roots | Awaitable[Roots]] | None = None,
         capabilities: ClientCapabilities | None = None,
+        who: Callable[[], str] | None = None,
     ) -> None:
+        self._who = who
         self._sampling = sampling
         self._elicitation = elicitation
         self._roots = roots
@@ -80,7 +88,9 @@ class Answers:
         if sampling is not None and declared.sampling is UNSET:
             implied["sampling"] = SamplingCapability()
         if elicitation is not None and declared.elicitation is UNSET:
-            implied["elicitation"] = ElicitationCapability(form={})
+            takes_pages = getattr(elicitation, "takes_pages", False)
+            url: dict[str, Any] | UnsetType = {} if takes_pages else UNSET
+            implied["elicitation"] = ElicitationCapability(form={}, url=url)
         if roots is not None and declared.roots is UNSET:
             implied["roots"] = RootsCapability(list_changed=True)
         self.capabilities = msgspec.structs.replace(declared, **implied)
@@ -91,6 +101,8 @@ class Answers:
         Raises:
             RequestFailed: There is nothing that answers it.
         """
+        if self._who is not None:
+            who_asks.set(self._who())
         if method == SAMPLING_CREATE_MESSAGE and self._sampling is not None:
             return _sampled(await _resolved(self._sampling(params)))
         if method == ELICITATION_CREATE and self._elicitation is not None:

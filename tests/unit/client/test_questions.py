@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET, Raw
 
-from wigwag.client.questions import Answers
+from wigwag.client.questions import Answers, who_asks
 from wigwag.errors import LocalProtocolError, RemoteProtocolError, RequestFailed
 from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
 from wigwag.schema import (
@@ -322,3 +322,24 @@ async def test_a_question_that_was_not_declared_breaks_the_protocol(question: In
     assert await refused(question, answers) == (
         f"the server asks for {question.method}, which this client did not declare"
     )
+
+
+class AskingEither:
+    takes_pages = True
+
+    async def __call__(self, params: Any) -> dict[str, str]:
+        return {"who": who_asks.get()}
+
+
+def test_a_function_that_takes_pages_has_them_declared() -> None:
+    declared = Answers(elicitation=AskingEither()).capabilities.elicitation
+    assert declared == ElicitationCapability(form={}, url={})
+    forms = ClientCapabilities(elicitation=ElicitationCapability(form={}))
+    assert Answers(elicitation=AskingEither(), capabilities=forms).capabilities == forms
+
+
+async def test_a_function_that_answers_can_tell_who_asks() -> None:
+    answers = Answers(elicitation=AskingEither(), who=lambda: "The kitchen")
+    result = await asyncio.create_task(answers.answer(ELICITATION_CREATE, PAGE))
+    assert result == ElicitResult(action="accept", content={"who": "The kitchen"})
+    assert who_asks.get() == "The server"
