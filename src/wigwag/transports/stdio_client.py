@@ -131,8 +131,8 @@ async def spawn_server(
     connection = ProcessConnection(server, on_stderr, max_line_bytes=max_line_bytes)
     loop = asyncio.get_running_loop()
     group: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
-    try:
-        await loop.subprocess_exec(
+    starting = loop.create_task(
+        loop.subprocess_exec(
             lambda: _ProcessProtocol(connection),
             program,
             *server.args,
@@ -140,6 +140,15 @@ async def spawn_server(
             cwd=server.cwd,
             **group,
         )
+    )
+    try:
+        await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # Cancelled itself, asyncio would wait for ever for pipes that it has not connected yet.
+        await asyncio.wait([starting])
+        if not starting.cancelled() and starting.exception() is None:
+            await connection.kill()
+        raise
     except (OSError, ValueError) as error:
         raise ServerStartFailed(f"cannot start `{server}`: {error}") from error
     connection.keep()
@@ -282,6 +291,11 @@ class ProcessConnection(StreamConnection):
         self._transport.close()
         self._lose(None)
         self._ended_for_good.set()
+
+    async def kill(self) -> None:
+        """Kill the process and everything it started, and see it gone."""
+        self.abort()
+        await self._exits_within(self.server.exit_timeout)
 
     async def aclose(self) -> None:
         """Close the server's input, wait for it to leave, and see to it that it does.

@@ -239,3 +239,14 @@ async def test_a_process_that_ends_before_its_pipes_are_open_is_heard_to_the_end
     assert isinstance(loss, ConnectionClosed)
     assert (loss.exit_code, loss.stderr, lines) == (3, "bye", ["bye"])
     await connection.aclose()
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_start_that_is_cancelled_in_the_middle_ends_and_leaves_nothing(turns: int) -> None:
+    sleeper = StdioServerParameters(sys.executable, ["-c", "import time; time.sleep(3600)"])
+    starting = asyncio.create_task(spawn_server(sleeper))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    starting.cancel()
+    await asyncio.wait([starting], timeout=60)
+    assert starting.cancelled()
