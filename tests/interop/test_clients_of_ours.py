@@ -265,7 +265,8 @@ def test_a_new_tool_is_announced_and_listed(tour: Tour) -> None:
 )
 def test_the_client_is_asked_in_the_middle_of_a_call(tour: Tour, step: str, text: str) -> None:
     if step == "ask_name" and not has_structure(tour):
-        text = f"the client cannot be asked: {tour.run.revision} has no request elicitation/create"
+        there_is = f"there is no elicitation/create in {tour.run.revision}"
+        text = f"the client cannot be asked: {there_is}"
         assert tour[step]["is_error"] is True
     assert tour[step]["text"] == text
 
