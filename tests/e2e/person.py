@@ -8,7 +8,7 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.e2e.host import PATIENCE
@@ -65,6 +65,12 @@ class Person:
         """Wait until something is shown, or was before."""
         if text not in self.seen:
             self.see(text)
+
+    def see_the_end(self) -> None:
+        """Read all that is still shown, until the program and its children are gone."""
+        with suppress(OSError):
+            while data := os.read(self._terminal, 65536):
+                self.seen += data.decode(errors="replace").replace("\r\n", "\n")
 
     def keys(self) -> tuple[bytes, int]:
         """Return the key that interrupts programs, and the modes of the terminal."""
