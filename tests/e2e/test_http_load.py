@@ -30,7 +30,7 @@ pytestmark = pytest.mark.anyio
 
 Address = tuple[str, int]
 TOKEN = {"progressToken": "p"}
-LONG_ENOUGH = 2.0
+LONG_ENOUGH = 6.0
 
 
 @pytest.fixture(scope="module", autouse=True)

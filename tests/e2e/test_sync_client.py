@@ -17,14 +17,17 @@ import json, sys
 from wigwag import connect_sync
 
 target = json.loads(sys.argv[1])
-with connect_sync(target, mode=sys.argv[2], on_log=lambda log: print("LOG", log.data)) as client:
+def show(log):
+    print(f"LOG {log.data}")  # in one write: the server writes to the same terminal
+
+with connect_sync(target, mode=sys.argv[2], on_log=show) as client:
     client.set_logging_level("info")
     for _ in range(2):
         try:
             client.call_tool("wait")
         except KeyboardInterrupt:
             print("INTERRUPTED")
-    print("RESULT", client.call_tool("count").text)
+    print("RESULT " + client.call_tool("count").text)
 """
 
 UNCLOSED = """

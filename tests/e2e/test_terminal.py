@@ -21,7 +21,7 @@ async def main():
     command = [sys.executable, sys.argv[1]]
     async with Client(command, mode=sys.argv[2], elicitation=terminal_elicitation) as client:
         for _ in range(int(sys.argv[3])):
-            print("RESULT", (await client.call_tool("order")).text)
+            print("RESULT " + (await client.call_tool("order")).text)
 
 asyncio.run(main())
 """
@@ -32,14 +32,14 @@ from wigwag import Client
 from wigwag.client.terminal import TerminalElicitation
 
 def open_page(url):
-    print("OPENED", url)
+    print("OPENED " + url)
     return "nowhere" not in url
 
 async def main():
     asking = TerminalElicitation(open_page=open_page)
     command = [sys.executable, sys.argv[1]]
     async with Client(command, mode=sys.argv[2], elicitation=asking) as client:
-        print("RESULT", (await client.call_tool("sign_in", {"url": sys.argv[3]})).text)
+        print("RESULT " + (await client.call_tool("sign_in", {"url": sys.argv[3]})).text)
 
 asyncio.run(main())
 """
@@ -49,7 +49,7 @@ import sys
 from wigwag import connect_sync, terminal_elicitation
 
 with connect_sync([sys.executable, sys.argv[1]], elicitation=terminal_elicitation) as client:
-    print("RESULT", client.call_tool("order").text)
+    print("RESULT " + client.call_tool("order").text)
 """
 
 TAKEN_BACK = """
@@ -70,14 +70,14 @@ async def main():
     async with Client([sys.executable, sys.argv[1]], elicitation=watched) as client:
         order = asyncio.ensure_future(client.call_tool("order"))
         await watched.begun.wait()
-        print("TOOL", (await client.call_tool("count")).text)
+        print("TOOL " + (await client.call_tool("count")).text)
         await asyncio.get_running_loop().run_in_executor(None, open(sys.argv[2]).read)
         order.cancel()
         try:
             await order
         except asyncio.CancelledError:
             print("TAKEN BACK")
-    print("BYE", input())
+    print("BYE " + input())
 
 asyncio.run(main())
 """
