@@ -40,7 +40,7 @@ from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import LoggingLevel
 
 if TYPE_CHECKING:  # few servers need any of this
-    from wigwag.runtime.progress_pace import ProgressPace, Report
+    from wigwag.runtime.progress_pace import ProgressPace
     from wigwag.transports.asgi import HttpRequest
 
 _logger = logging.getLogger("wigwag.server")
@@ -124,32 +124,31 @@ class Dispatch(ABC):
             return
         if not (request.last_progress < progress < inf and self.protocol.is_in_flight(request)):
             return
-        from wigwag.runtime.progress_pace import ProgressPace, Report  # noqa: PLC0415 - see above
-
         now = self._loop.time()
         pace = self._paces.get(request)
         if pace is None:
+            from wigwag.runtime.progress_pace import ProgressPace  # noqa: PLC0415 - see above
+
             pace = self._paces[request] = ProgressPace(now)
-        report = Report(progress, total, message)
         is_complete = total is not UNSET and request.last_progress < total <= progress
         if is_complete or pace.may_go(now):
             pace.held = None
-            self._send_report(request, report)
+            self.protocol.send_progress(request, progress, total, message)
+            self._flush_soon()
             return
-        pace.hold(report)
+        from wigwag.runtime.progress_pace import Report  # noqa: PLC0415 - see above
+
+        pace.hold(Report(progress, total, message))
         if pace.timer is None:
             pace.timer = self._loop.call_later(pace.wait(), self._send_held, request, pace)
-
-    def _send_report(self, request: RequestReceived, report: Report) -> None:
-        self.protocol.send_progress(request, *report)
-        self._flush_soon()
 
     def _send_held(self, request: RequestReceived, pace: ProgressPace) -> None:
         pace.timer, held = None, pace.held
         if held is not None:
             pace.held = None
             pace.may_go(self._loop.time())
-            self._send_report(request, held)
+            self.protocol.send_progress(request, *held)
+            self._flush_soon()
 
     def _end_progress(self, request: RequestReceived) -> None:
         """Send the report that is held back, as the result is about to be sent."""
