@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.server.context import Context
+from wigwag.server.parameters.callables import is_either
 from wigwag.server.parameters.signature import Parameters
 
 if TYPE_CHECKING:
@@ -42,11 +44,10 @@ class Function(Generic[P]):
         concurrency: int | None = None,
     ) -> None:
         function = parameters.function
-        call = getattr(function, "__call__", function)  # noqa: B004 - objects may be async too
         if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
             name = getattr(function, "__qualname__", repr(function))
             raise TypeError(f"{name} yields; it must return its result")
-        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+        self._is_async = is_either(inspect.iscoroutinefunction, function)
         self._threads = threads
         if timeout is not None and not timeout > 0:
             raise ValueError(f"`timeout` is more than 0 seconds, not {timeout:g}")
@@ -101,11 +102,7 @@ class Function(Generic[P]):
     def _run_here(self, arguments: Any, context: Context[Any] | None) -> Any:
         if context is None:
             return self.parameters.call(arguments, None)
-        context.is_blocking_the_loop = True
-        try:
-            return self.parameters.call(arguments, context)
-        finally:
-            context.is_blocking_the_loop = False
+        return context.call_on_the_loop(partial(self.parameters.call, arguments, context))
 
 
 class Turns:

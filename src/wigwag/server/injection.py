@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from wigwag.errors import ToolError
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.server.context import Context
-from wigwag.server.parameters.callables import is_context, type_hints
+from wigwag.server.parameters.callables import is_context, is_either, type_hints
 from wigwag.server.parameters.dependencies import mark_of, name_of
 from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
 
@@ -58,12 +58,12 @@ class Recipe:
         self.function = self.make = function
         self.is_quick = True
         """Whether calling it does nothing that would block: it only makes what is awaited."""
-        if _is_any(inspect.isasyncgenfunction, function):
+        if is_either(inspect.isasyncgenfunction, function):
             self.make = asynccontextmanager(function)
-        elif _is_any(inspect.isgeneratorfunction, function):
+        elif is_either(inspect.isgeneratorfunction, function):
             self.make = contextmanager(function)
         else:
-            self.is_quick = _is_any(inspect.iscoroutinefunction, function)
+            self.is_quick = is_either(inspect.iscoroutinefunction, function)
         self.needs = _needs_of(function, hints)
 
 
@@ -81,7 +81,7 @@ class Injection:
     def __init__(self, parameters: AnyParameters) -> None:
         self._parameters = parameters
         function = parameters.function
-        self._is_async = _is_any(inspect.iscoroutinefunction, function)
+        self._is_async = is_either(inspect.iscoroutinefunction, function)
         self._arguments: Mapping[str, Any] = parameters.schema.get("properties", {})
         self._hints = parameters.hints if isinstance(parameters, Parameters) else {}
         self._dependency_hints = parameters.dependency_hints
@@ -266,11 +266,7 @@ async def _call_anywhere(
         return call()
     if threads is not None:
         return await context.scope.run(threads, call)
-    context.is_blocking_the_loop = True
-    try:
-        return call()
-    finally:
-        context.is_blocking_the_loop = False
+    return context.call_on_the_loop(call)
 
 
 _ABSENT = object()
@@ -285,11 +281,6 @@ def _argument(arguments: Any, name: str) -> Any:
 def _questions() -> Any:
     """Return the module of questions; `None` when nobody has loaded it, so that there are none."""
     return sys.modules.get("wigwag.server.asking.questions")
-
-
-def _is_any(test: Callable[[Any], bool], function: Callable[..., Any]) -> bool:
-    """Tell whether a function is of some kind; objects that are called may be async too."""
-    return test(function) or test(getattr(function, "__call__", function))  # noqa: B004
 
 
 def _needs_of(function: Callable[..., Any], hints: Mapping[str, Any]) -> list[Need]:

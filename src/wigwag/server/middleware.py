@@ -15,6 +15,7 @@ from wigwag.runtime.dispatch import Dispatch, Outcome
 from wigwag.runtime.failures import without_leaving
 from wigwag.schema import METHODS, decode_result
 from wigwag.server.context import Context
+from wigwag.server.parameters.callables import is_either
 
 if TYPE_CHECKING:
     from wigwag.server.principal import Identify
@@ -62,8 +63,7 @@ class MiddlewareList:
         Raises:
             TypeError: It is no async function of a context and of what comes next.
         """
-        call = getattr(middleware, "__call__", middleware)  # noqa: B004 - objects may be async too
-        if not (inspect.iscoroutinefunction(middleware) or inspect.iscoroutinefunction(call)):
+        if not is_either(inspect.iscoroutinefunction, middleware):
             raise TypeError(
                 f"{middleware!r} is no middleware: write `async def name(context, call_next)`"
             )

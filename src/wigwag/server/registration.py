@@ -13,7 +13,7 @@ from functools import cached_property
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack, overload
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.server import CacheHint, ServerDescription
@@ -162,42 +162,21 @@ class Registry(ABC):
         self._strict_input = strict_input
         self._cache_hints = _checked_hints(cache_hints)
         self._extensions = {name: dict(settings) for name, settings in extensions.items()}
-        self._tools: Shelf[ToolFeature] = Shelf(
-            "tool",
-            FeatureList(
-                lambda items, following: ListToolsResult(tools=items, next_cursor=following),
-                page_size,
-            ),
-            on_duplicate,
+
+        def shelf(kind: str, result: type[Struct], member: str) -> Shelf[Any]:
+            def page(items: list[Any], following: str | UnsetType) -> Struct:
+                return result(**{member: items, "next_cursor": following})
+
+            return Shelf(kind, FeatureList(page, page_size), on_duplicate)
+
+        self._tools: Shelf[ToolFeature] = shelf("tool", ListToolsResult, "tools")
+        self._resources: Shelf[ResourceFeature] = shelf(
+            "resource", ListResourcesResult, "resources"
         )
-        self._resources: Shelf[ResourceFeature] = Shelf(
-            "resource",
-            FeatureList(
-                lambda items, following: ListResourcesResult(
-                    resources=items, next_cursor=following
-                ),
-                page_size,
-            ),
-            on_duplicate,
+        self._templates: Shelf[ResourceFeature] = shelf(
+            "resource template", ListResourceTemplatesResult, "resource_templates"
         )
-        self._templates: Shelf[ResourceFeature] = Shelf(
-            "resource template",
-            FeatureList(
-                lambda items, following: ListResourceTemplatesResult(
-                    resource_templates=items, next_cursor=following
-                ),
-                page_size,
-            ),
-            on_duplicate,
-        )
-        self._prompts: Shelf[PromptFeature] = Shelf(
-            "prompt",
-            FeatureList(
-                lambda items, following: ListPromptsResult(prompts=items, next_cursor=following),
-                page_size,
-            ),
-            on_duplicate,
-        )
+        self._prompts: Shelf[PromptFeature] = shelf("prompt", ListPromptsResult, "prompts")
         self._declared: set[str] = set()  # the features that there are, or have been
         self._listeners: list[Callable[[Change], None]] = []
         self._mounted: list[Registry] = []

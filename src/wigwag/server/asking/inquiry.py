@@ -509,6 +509,14 @@ class Inquiry:
                 )
         return self._asking
 
+    def call_on_the_loop(self, call: Callable[[], T]) -> T:
+        """Call a plain function that runs on the event loop, where it can wait for nothing."""
+        self.is_blocking_the_loop = True
+        try:
+            return call()
+        finally:
+            self.is_blocking_the_loop = False
+
     def _put(self, question: Question[Any], key: str | None) -> Any:
         asking = self._asker()
         asking.check_may_ask()

@@ -10,7 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -25,6 +25,8 @@ from wigwag.schema import (
     ResourceContents,
     TextResourceContents,
 )
+
+C = TypeVar("C", ImageContent, AudioContent)
 
 # As hosts and model APIs call them. What a system has in its own tables differs.
 MIME_TYPES: Final = {
@@ -142,6 +144,14 @@ class Media(ABC):
     def _encoded(self) -> str:
         return base64.b64encode(self.data).decode()
 
+    def _as(self, kind: type[C]) -> C:
+        return kind(
+            data=self._encoded(),
+            mime_type=self.mime_type,
+            annotations=self.annotations,
+            meta=self.meta,
+        )
+
 
 class Image(Media):
     """A picture for the model to see, from memory or from a file, which is read at once.
@@ -164,12 +174,7 @@ class Image(Media):
 
     def to_content(self) -> ImageContent:
         """Return it as a content block."""
-        return ImageContent(
-            data=self._encoded(),
-            mime_type=self.mime_type,
-            annotations=self.annotations,
-            meta=self.meta,
-        )
+        return self._as(ImageContent)
 
     to_image_content = to_content
 
@@ -195,12 +200,7 @@ class Audio(Media):
 
     def to_content(self) -> AudioContent:
         """Return it as a content block."""
-        return AudioContent(
-            data=self._encoded(),
-            mime_type=self.mime_type,
-            annotations=self.annotations,
-            meta=self.meta,
-        )
+        return self._as(AudioContent)
 
     to_audio_content = to_content
 
