@@ -15,8 +15,13 @@ UNIT = ROOT / "tests" / "unit"
 
 # Modules whose behaviour shows only together with others, and where it is tested.
 ELSEWHERE = {
+    "client/asking.py": "interaction: a client and a server through the public API",
     "client/client.py": "interaction: a client and a server through the public API",
     "client/group.py": "e2e: test_client_group, with real processes",
+    "client/known_tools.py": "interaction: test_call_results and test_http_client_headers",
+    "client/link.py": "interaction: test_connecting, and e2e, with processes that die",
+    "client/listeners.py": "interaction: test_listening",
+    "client/pages.py": "interaction: test_pagination",
     "client/sync.py": "interaction: test_sync_client, and e2e, with Ctrl+C",
     "client/terminal.py": "e2e: test_terminal, with a person at a pseudo terminal",
     "client/terminal_lines.py": "e2e: test_terminal, with a person at a pseudo terminal",

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from wigwag._version import __version__
 
 if TYPE_CHECKING:
-    from wigwag.client.client import Client, Timeouts
+    from wigwag.client.client import Client
     from wigwag.client.configuration import load_configuration
     from wigwag.client.group import ClientGroup
+    from wigwag.client.link import Timeouts
     from wigwag.client.listening import (
         PromptsListChanged,
         ResourcesListChanged,
@@ -109,7 +110,7 @@ _HOMES = {
     "SessionLost": "wigwag.errors",
     "StdioServerParameters": "wigwag.transports.stdio_client",
     "SyncClient": "wigwag.client.sync",
-    "Timeouts": "wigwag.client.client",
+    "Timeouts": "wigwag.client.link",
     "ToolCallResult": "wigwag.client.tool_results",
     "ToolError": "wigwag.errors",
     "ToolFailed": "wigwag.errors",

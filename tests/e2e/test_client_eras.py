@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.host import PATIENCE, SERVERS, python_command
 from wigwag import Client, ServerStartFailed, StdioServerParameters
-from wigwag.client.client import Timeouts
+from wigwag.client.link import Timeouts
 from wigwag.errors import RemoteProtocolError
 
 pytestmark = pytest.mark.anyio

@@ -24,7 +24,7 @@ from tests.e2e.host import (
     wait_until,
 )
 from wigwag import Client, ServerStartFailed, StdioServerParameters
-from wigwag.client.client import Timeouts
+from wigwag.client.link import Timeouts
 from wigwag.schema import TextContent
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.host import PATIENCE, SOON, TOOLS, python_command
 from wigwag import Client, ConnectionClosed
-from wigwag.client.client import Timeouts
+from wigwag.client.link import Timeouts
 from wigwag.schema import TextContent
 
 pytestmark = pytest.mark.anyio

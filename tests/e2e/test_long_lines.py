@@ -20,7 +20,7 @@ from tests.e2e.host import (
     python_command,
 )
 from wigwag import Client
-from wigwag.client.client import Timeouts
+from wigwag.client.link import Timeouts
 from wigwag.schema import TextContent
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.conftest import Launch
 from tests.e2e.host import PATIENCE, SOON, TOOLS, Host, wait_until
 from wigwag import Client, ConnectionClosed
-from wigwag.client.client import Timeouts
+from wigwag.client.link import Timeouts
 
 pytestmark = pytest.mark.anyio
 

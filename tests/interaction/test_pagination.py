@@ -9,7 +9,7 @@ import pytest
 
 from tests.interaction.peers import PeerClient, PeerServer, client_of
 from wigwag import Client, RequestFailed, Server
-from wigwag.client.client import MAX_PAGES
+from wigwag.client.pages import MAX_PAGES
 from wigwag.errors import RemoteProtocolError
 
 pytestmark = pytest.mark.anyio
@@ -212,7 +212,7 @@ async def test_a_page_is_asked_for_when_it_is_wanted(revision: str) -> None:
 async def test_a_list_without_an_end_is_given_up(
     revision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wigwag.client.client.MAX_PAGES", 3)
+    monkeypatch.setattr("wigwag.client.pages.MAX_PAGES", 3)
     assert MAX_PAGES > 3
     with pytest.raises(RemoteProtocolError, match="tools/list has more than 3 pages"):
         await list_from(revision, [(f"t{n}", f"c{n}") for n in range(4)])

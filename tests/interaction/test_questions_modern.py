@@ -9,7 +9,7 @@ import pytest
 from tests.interaction.peers import PeerServer, client_of
 from tests.pair import Message, result
 from wigwag import Client, RequestFailed
-from wigwag.client.client import MAX_INPUT_ROUNDS
+from wigwag.client.asking import MAX_INPUT_ROUNDS
 from wigwag.errors import InvalidResult, RemoteProtocolError
 from wigwag.schema import (
     LATEST_MODERN,

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from wigwag.client.client import Client, Timeouts
+from wigwag.client.client import Client
+from wigwag.client.link import Timeouts
 from wigwag.client.questions import Roots
 from wigwag.schema import ClientCapabilities, ElicitationCapability, SamplingCapability
 from wigwag.testing.answers import Answers, Asked, Script

@@ -1,0 +1,259 @@
+"""How a client asks its server: until there is an answer, a failure, or no use in asking again.
+
+Spec: client, basic/utilities/mrtr
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from wigwag.client.known_tools import KnownTools
+from wigwag.client.link import Link, Timeouts
+from wigwag.client.questions import Answers
+from wigwag.errors import (
+    ConnectionClosed,
+    InvalidResult,
+    LocalProtocolError,
+    RemoteProtocolError,
+    RequestFailed,
+    SessionLost,
+)
+from wigwag.runtime.client_connection import OnProgress
+from wigwag.schema import (
+    CLIENT_CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
+    COMPLETION_COMPLETE,
+    HEADER_MISMATCH,
+    LOG_LEVEL_KEY,
+    LOGGING_SET_LEVEL,
+    PING,
+    PROMPTS_GET,
+    PROMPTS_LIST,
+    PROTOCOL_VERSION_KEY,
+    RESOURCES_LIST,
+    RESOURCES_READ,
+    RESOURCES_SUBSCRIBE,
+    RESOURCES_TEMPLATES_LIST,
+    RESOURCES_UNSUBSCRIBE,
+    RESULT_INPUT_REQUIRED,
+    SERVER_DISCOVER,
+    TOOLS_CALL,
+    TOOLS_LIST,
+    InputRequiredResult,
+    InputResponseRequestParams,
+    LoggingLevel,
+    decode_result,
+)
+
+__all__ = ["Asking"]
+
+_logger = logging.getLogger("wigwag.client")
+
+R = TypeVar("R")
+
+# A server that goes on asking is broken, or means to keep us busy.
+MAX_INPUT_ROUNDS: Final = 16
+# So many malformed parts of one result are named in the log.
+MAX_LOSSES_SHOWN: Final = 10
+
+# Asking these twice does no more than asking once, so a lost answer can be asked for again.
+_REPEATABLE: Final = frozenset(
+    {
+        SERVER_DISCOVER,
+        TOOLS_LIST,
+        RESOURCES_LIST,
+        RESOURCES_TEMPLATES_LIST,
+        RESOURCES_READ,
+        RESOURCES_SUBSCRIBE,
+        RESOURCES_UNSUBSCRIBE,
+        PROMPTS_LIST,
+        PROMPTS_GET,
+        COMPLETION_COMPLETE,
+        LOGGING_SET_LEVEL,
+        PING,
+    }
+)
+
+
+class Asking:
+    """Sends requests, answers what the server wants to know first, and reads the results.
+
+    Args:
+        link: What connects to the server.
+        tools: What is known of its tools.
+        answers: What answers its questions.
+        timeouts: How long to wait.
+        list_tools: Lists the tools anew, when what is known of them proves wrong.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        tools: KnownTools,
+        answers: Answers,
+        timeouts: Timeouts,
+        list_tools: Callable[[], Awaitable[object]],
+    ) -> None:
+        self._link = link
+        self._tools = tools
+        self._answers = answers
+        self._timeouts = timeouts
+        self._list_tools = list_tools
+        self.log_level: LoggingLevel | None = None
+        """What modern servers are told with every request, and legacy ones once."""
+
+    async def ask(
+        self,
+        method: str,
+        params: Any,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - it is the protocol's, with its own rules
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Raw:
+        """Send a request, once more if that is of use and does no harm, and return its result."""
+        link = self._link
+        live = link.live
+        if live is None or not live.is_open:
+            live = await link.get()
+        more = _checked_meta(meta) if meta else None
+        if self.log_level is not None and link.is_modern:
+            more = {LOG_LEVEL_KEY: self.log_level, **(more or {})}
+        timeouts = self._timeouts
+        idle = timeouts.request if timeout is None else timeout
+        ceiling = max(timeouts.ceiling, idle)
+        try:
+            return await live.request(
+                method,
+                params,
+                idle_timeout=idle,
+                ceiling=ceiling,
+                meta=more,
+                on_progress=on_progress,
+            )
+        except ConnectionClosed as error:
+            if not self._may_ask_again(error, method, params):
+                raise
+        except RequestFailed as error:
+            if not (error.code == HEADER_MISMATCH and method == TOOLS_CALL and link.is_mirroring):
+                raise
+            await self._list_tools()  # the parameters to be repeated in headers are others by now
+        live = await link.get()
+        return await live.request(
+            method, params, idle_timeout=idle, ceiling=ceiling, meta=more, on_progress=on_progress
+        )
+
+    def _may_ask_again(self, error: ConnectionClosed, method: str, params: Any) -> bool:
+        """Tell whether a request that got no answer can be sent once more without harm."""
+        if not self._link.is_wanted:
+            return False
+        if isinstance(error, SessionLost):
+            return error.was_refused or self._is_repeatable(method, params)
+        return self._link.may_restart and self._is_repeatable(method, params)
+
+    def _is_repeatable(self, method: str, params: Any) -> bool:
+        if method == TOOLS_CALL:
+            name = params.get("name", "") if isinstance(params, Mapping) else params.name
+            return self._tools.is_repeatable(name)
+        return method in _REPEATABLE
+
+    async def call(
+        self,
+        method: str,
+        params: Any,
+        result_type: type[R],
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> R:
+        """Ask, answer what the server asks in return, and read the result."""
+        result, _ = await self.call_for_raw(
+            method, params, result_type, timeout=timeout, on_progress=on_progress, meta=meta
+        )
+        return result
+
+    async def call_for_raw(
+        self,
+        method: str,
+        params: Any,
+        result_type: type[R],
+        *,
+        timeout: float | None,  # noqa: ASYNC109
+        on_progress: OnProgress | None,
+        meta: Mapping[str, Any] | None,
+    ) -> tuple[R, Raw]:
+        """Do as `call` does, and return what the result was read from, too."""
+        asked = params
+        for _ in range(MAX_INPUT_ROUNDS):
+            raw = await self.ask(method, asked, timeout=timeout, on_progress=on_progress, meta=meta)
+            result = self.read(method, raw)
+            if isinstance(result, result_type):
+                return result, raw
+            if not isinstance(result, InputRequiredResult):
+                kind = getattr(result, "result_type", type(result).__name__)
+                raise InvalidResult(f"{method} was answered with a result of type {kind!r}")
+            asked = await self._answered(params, result)
+        raise RemoteProtocolError(
+            f"the server still asks for input after {MAX_INPUT_ROUNDS} rounds of {method}"
+        )
+
+    def read(self, method: str, raw: Raw) -> Any:
+        """Read a result; what is malformed in it is left out where that is possible.
+
+        Raises:
+            InvalidResult: It is no such result.
+        """
+        try:
+            return decode_result(method, raw)
+        except (msgspec.DecodeError, RecursionError) as error:
+            saved = None
+            if isinstance(error, msgspec.ValidationError):
+                from wigwag.schema.salvage import salvage_result  # noqa: PLC0415 - it is seldom
+
+                saved = salvage_result(method, raw)
+            if saved is None:
+                message = f"the result of {method} is not what the protocol says: {error}"
+                raise InvalidResult(message) from None
+        result, losses = saved
+        shown = [*losses[:MAX_LOSSES_SHOWN], *(["and more"] if losses[MAX_LOSSES_SHOWN:] else [])]
+        _logger.warning(
+            "%s answered %s with something malformed, which is left out: %s",
+            self._link.name,
+            method,
+            "; ".join(shown),
+        )
+        return result
+
+    async def _answered(
+        self, params: InputResponseRequestParams, result: InputRequiredResult
+    ) -> InputResponseRequestParams:
+        """Answer the server's questions, and return what to ask it with the answers."""
+        questions, state = result.input_requests, result.request_state
+        if result.result_type != RESULT_INPUT_REQUIRED or (questions is UNSET and state is UNSET):
+            raise InvalidResult("the server asks for input without asking anything")
+        answers: Any = UNSET
+        if questions is not UNSET:
+            answers = await self._answers.answer_all(questions, self._link.known.revision)
+        return msgspec.structs.replace(params, input_responses=answers, request_state=state)
+
+
+def _checked_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the caller's members for `_meta`.
+
+    Raises:
+        LocalProtocolError: One of them is for the protocol to set.
+    """
+    for key in meta:
+        if key == "progressToken" or key in (
+            PROTOCOL_VERSION_KEY,
+            CLIENT_CAPABILITIES_KEY,
+            CLIENT_INFO_KEY,
+        ):
+            raise LocalProtocolError(f"`{key}` in `_meta` is for the protocol to set")
+    return dict(meta)

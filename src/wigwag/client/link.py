@@ -1,0 +1,264 @@
+"""The connection of a client to its server: opened, kept, and opened anew.
+
+Spec: basic/versioning, 2025-11-25 basic/lifecycle
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from wigwag.client.eras import HTTP_SSE, LEGACY, MODERN, EraCache
+from wigwag.client.targets import Opener
+from wigwag.errors import (
+    ConnectionClosed,
+    HttpStatusError,
+    LocalProtocolError,
+    McpError,
+    RemoteProtocolError,
+    RequestFailed,
+    ServerStartFailed,
+    ServerUnreachable,
+)
+from wigwag.protocol.client import ClientDescription, ClientProtocol, may_be_http_sse
+from wigwag.protocol.events import Connected, NotificationReceived, RequestReceived
+from wigwag.runtime.client_connection import ClientConnection
+from wigwag.schema import MODERN_REVISIONS
+from wigwag.transports.contract import Connection
+
+__all__ = ["Link", "Reactions", "Timeouts"]
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """How long a client waits, in seconds.
+
+    Attributes:
+        request: For an answer, or for the next sign of progress; overridable for each request.
+        ceiling: For an answer in any case, whatever the progress.
+        connect: For the whole of connecting, the start of a process included.
+        probe: For the answer to the question which era a server is of; who is silent counts as
+            legacy. By default 3 s for a URL, and 5 s for anything else, which may be starting up.
+    """
+
+    request: float = 60.0
+    ceiling: float = 1800.0
+    connect: float = 60.0
+    probe: float | None = None
+
+
+class Reactions(NamedTuple):
+    """What a client does when something happens on its connection.
+
+    Attributes:
+        answer: Answers what the server asks.
+        on_notification: Called with each notification of the server that belongs to no request.
+        on_lost: Called with the reason when a connection was lost.
+        on_open: Called with each connection when it is ready, before anybody else may use it.
+    """
+
+    answer: Callable[[RequestReceived], Awaitable[Struct]]
+    on_notification: Callable[[NotificationReceived], object]
+    on_lost: Callable[[Exception], object]
+    on_open: Callable[[ClientConnection], Awaitable[None]]
+
+
+class Link:
+    """What connects a client to its server; there is one connection at a time, or none.
+
+    Args:
+        opener: Opens connections to the server.
+        description: What the client says of itself.
+        timeouts: How long it waits.
+        eras: What is known of the eras of servers, by their URLs.
+        may_restart: Whether a connection that has died is opened anew when it is needed.
+        reactions: What is done when something happens on a connection.
+    """
+
+    def __init__(
+        self,
+        opener: Opener,
+        description: ClientDescription,
+        timeouts: Timeouts,
+        *,
+        eras: EraCache,
+        may_restart: bool,
+        reactions: Reactions,
+    ) -> None:
+        self.name = opener.name
+        """The server, in words for a person."""
+        self.live: ClientConnection | None = None
+        """The latest connection, which may have died; `None` before it is first opened."""
+        self.connected: Connected | None = None
+        """What the server last said of itself."""
+        self.is_wanted = False
+        """Whether there should be a connection: between `connect` and `close`."""
+        self.may_restart = may_restart
+        self._opener = opener
+        self._description = description
+        self._timeouts = timeouts
+        self._eras = eras
+        self._reactions = reactions
+        self._opening: asyncio.Task[ClientConnection] | None = None
+        self._closing: ClientConnection | None = None
+        self._retired: set[ClientConnection] = set()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection, as far as is known."""
+        return self.live is not None and self.live.is_open
+
+    @property
+    def known(self) -> Connected:
+        """What the server said of itself.
+
+        Raises:
+            LocalProtocolError: It was never asked.
+        """
+        if self.connected is None:
+            raise LocalProtocolError("not connected: use `async with client:` or `connect()`")
+        return self.connected
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the server is spoken to in a modern revision."""
+        return self.known.revision in MODERN_REVISIONS
+
+    @property
+    def is_mirroring(self) -> bool:
+        """Whether headers repeat what is in requests: with modern servers, over HTTP."""
+        return self.live is not None and self.live.exchanges is not None and self.is_modern
+
+    async def connect(self) -> None:
+        """Open the connection, unless it is open."""
+        self.is_wanted = True
+        await self.get(reopen=True)
+
+    async def close(self) -> None:
+        """Close the connection. May be called twice, by any task."""
+        self.is_wanted = False
+        opening, live = self._opening, self.live
+        self._opening = self.live = None
+        for retired in list(self._retired):
+            await retired.aclose()
+        if opening is not None and not opening.done():
+            opening.cancel()
+            await asyncio.wait([opening])
+        if live is not None:
+            self._closing = live
+        if self._closing is not None:  # also when another task has begun to close it
+            await self._closing.aclose()
+
+    async def get(self, *, reopen: bool = False) -> ClientConnection:
+        """Return the open connection; open it anew if that is wanted."""
+        live = self.live
+        if live is not None and live.is_open:
+            return live
+        if not self.is_wanted:
+            raise LocalProtocolError("not connected: use `async with client:` or `connect()`")
+        if live is not None and not (reopen or self.may_restart or self._opener.url is not None):
+            return live  # dead: it says why
+        if self._opening is None:
+            self._opening = asyncio.get_running_loop().create_task(self._open(live))
+            self._opening.add_done_callback(self._opened)
+        # Whoever is cancelled while waiting does not take the connection from the others.
+        return await asyncio.shield(self._opening)
+
+    def _opened(self, task: asyncio.Task[ClientConnection]) -> None:
+        if self._opening is task:
+            self._opening = None
+        if not task.cancelled():
+            task.exception()  # raised where it is waited for, if anywhere
+
+    async def _open(self, dead: ClientConnection | None) -> ClientConnection:
+        if dead is not None and dead.has_lost_session:
+            self._retire(dead)
+        elif dead is not None:
+            await dead.aclose()
+        try:
+            async with asyncio.timeout(self._timeouts.connect):
+                live = await self._open_as(self._eras.get(self._opener.url or ""))
+        except TimeoutError:
+            limit = self._timeouts.connect
+            kind = ServerStartFailed if self._opener.url is None else ServerUnreachable
+            raise kind(f"{self.name} was not ready within {limit:g} s") from None
+        self.live = live
+        await self._reactions.on_open(live)
+        return live
+
+    def _retire(self, live: ClientConnection) -> None:
+        """Let those who wait for answers have them, or learn that there will be none."""
+        self._retired.add(live)
+        task = asyncio.get_running_loop().create_task(live.retire())
+        task.add_done_callback(lambda _: self._retired.discard(live))
+
+    async def _open_as(self, era: str | None) -> ClientConnection:
+        """Connect, as to a server of this era if that is known; find out if it proves wrong."""
+        key = self._opener.url or ""
+        try:
+            if era == HTTP_SSE and self._opener.open_older is not None:
+                live = await self._greet(await self._opener.open_older(), skip_probe=True)
+            else:
+                live, era = await self._find_out(skip_probe=era == LEGACY)
+        except (HttpStatusError, RequestFailed, RemoteProtocolError):
+            if era not in (LEGACY, HTTP_SSE) or self._opener.url is None:
+                raise
+            self._eras.pop(key, None)
+            return await self._open_as(None)
+        self._eras[key] = era
+        return live
+
+    async def _find_out(self, *, skip_probe: bool) -> tuple[ClientConnection, str]:
+        """Connect to a server of whatever era, and return which it is."""
+        try:
+            live = await self._greet(await self._opener.open(), skip_probe=skip_probe)
+            return live, MODERN if live.protocol.is_modern else LEGACY
+        except (HttpStatusError, RequestFailed) as error:
+            if self._opener.open_older is None or not may_be_http_sse(error):
+                raise
+            refusal = error
+        older: Connection | None = None
+        with suppress(McpError):  # it is but a guess
+            older = await self._opener.open_older()
+        if older is None:
+            raise refusal
+        return await self._greet(older, skip_probe=True), HTTP_SSE
+
+    async def _greet(self, connection: Connection, *, skip_probe: bool) -> ClientConnection:
+        """Find out what the server on a connection speaks."""
+        probe_timeout = self._timeouts.probe
+        if probe_timeout is None:
+            probe_timeout = 5.0 if self._opener.url is None else 3.0
+        protocol = ClientProtocol(
+            self._description,
+            probe_timeout=probe_timeout,
+            connect_timeout=self._timeouts.connect,
+        )
+        live = ClientConnection(
+            connection,
+            protocol,
+            answer=self._reactions.answer,
+            on_notification=self._reactions.on_notification,
+            on_lost=self._reactions.on_lost,
+        )
+        try:
+            self.connected = await live.connect(skip_probe=skip_probe)
+        except ConnectionClosed as error:
+            await live.aclose()
+            if protocol.is_probing and self._opener.is_process:
+                # Some legacy servers die of a question they do not know.
+                return await self._greet(await self._opener.open(), skip_probe=True)
+            if self._opener.is_process:
+                raise ServerStartFailed(
+                    f"{error.reason} before it was ready",
+                    exit_code=error.exit_code,
+                    stderr=error.stderr,
+                ) from None
+            raise
+        except BaseException:
+            await live.aclose()
+            raise
+        return live
