@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
+# Numbers, for `in` takes what it looks for in bytes for one first, and is slow to find it is none.
+LINE_FEED: Final = 0x0A
+RETURN: Final = 0x0D
+
 # Room for a large file in base64; a peer that never ends its line cannot take more memory.
 DEFAULT_MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 
@@ -79,7 +83,7 @@ class LineDecoder:
             self._keep(rest)
         if len(data) > self.max_line_bytes:
             lines = [self._check(line) for line in lines]
-        if b"\r" in data or self._had_return:
+        if RETURN in data or self._had_return:
             self._had_return = data[-1:] == b"\r"
             lines = [_without_return(line) for line in lines]
         return [line for line in lines if line]

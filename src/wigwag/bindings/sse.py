@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES, LineTooLong
+from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES, LINE_FEED, RETURN, LineTooLong
 
 __all__ = ["EVENT_STREAM", "SseDecoder", "SseEvent", "encode_event", "encode_events"]
 
@@ -90,7 +90,7 @@ class SseDecoder:
         if self._had_return and chunk:
             self._had_return = False
             chunk = chunk.removeprefix(b"\n")
-        if b"\r" in chunk:
+        if RETURN in chunk:
             self._had_return = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = chunk.split(b"\n")
@@ -207,7 +207,7 @@ def encode_event(
     Raises:
         ValueError: `event` or `id` cannot be written: it has a line end or a NUL in it.
     """
-    if b"\n" in data or b"\r" in data:
+    if LINE_FEED in data or RETURN in data:
         data = data.replace(b"\r", b" ").replace(b"\n", b" ")
     if event is None and id is None and retry is None:
         return b"data: %b\n\n" % data

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES, LineDecoder, encode_lines
+from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES, LINE_FEED, LineDecoder, encode_lines
 from wigwag.errors import ConnectionClosed
 from wigwag.transports.contract import Receiver
 
@@ -103,7 +103,7 @@ class StreamConnection(asyncio.Protocol):
         """Write the messages, as one piece; a large one as it is, to save a copy of it."""
         if self._writer is None or self._closing:
             return
-        if len(messages) == 1 and b"\n" not in messages[0]:
+        if len(messages) == 1 and LINE_FEED not in messages[0]:
             message = messages[0]
             if len(message) < _LARGE_BYTES:
                 self._writer.write(message + b"\n")
