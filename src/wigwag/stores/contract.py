@@ -1,7 +1,8 @@
-"""What an HTTP server keeps beyond a request, as interfaces that several replicas can share.
+"""What is kept beyond a request, as interfaces that several processes can share.
 
-To keep it somewhere new, write classes with these methods. All that is kept is bytes and text, and
-every call may go over a network; none is made for a modern request.
+A server over HTTP keeps `Stores`, a client a `CacheStore`. To keep it somewhere new, write classes
+with these methods. All that is kept is bytes and text, and every call may go over a network. A
+server makes none for a modern request.
 """
 
 from __future__ import annotations
@@ -98,3 +99,39 @@ class Stores(NamedTuple):
     sessions: SessionStore
     events: EventStore
     changes: ChangeBus
+
+
+class Kept(NamedTuple):
+    """What a cache has found."""
+
+    value: bytes
+    age: float
+    """Seconds since it was saved, as the store has measured them."""
+
+
+class CacheStore(Protocol):
+    """Answers that clients have got, for themselves and, if they share the store, for others.
+
+    An answer has a group and a key; what becomes invalid together is a group. It may be forgotten
+    at any time, and must be when its lifetime is over. If a call raises, the client does without
+    the store for a while.
+    """
+
+    async def load(self, group: str, keys: Sequence[str]) -> Kept | None:
+        """Return what is kept in a group under the first of these keys that has something."""
+        ...
+
+    async def save(self, group: str, key: str, value: bytes, lifetime: float) -> None:
+        """Keep something, in place of what was there.
+
+        Args:
+            group: The group.
+            key: The key in it.
+            value: What to keep.
+            lifetime: Seconds after which it must be forgotten.
+        """
+        ...
+
+    async def delete(self, groups: Sequence[str], keys: Sequence[str] | None = None) -> None:
+        """Forget what is kept in these groups: under these keys, or all of it."""
+        ...

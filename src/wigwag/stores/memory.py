@@ -1,13 +1,14 @@
-"""Keeps the state of a server in the memory of its process."""
+"""Keeps the state of a server, and what a client has got, in the memory of the process."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
+from threading import Lock
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
 
-from wigwag.stores.contract import Replay, StoreFull, Stores
+from wigwag.stores.contract import Kept, Replay, StoreFull, Stores
 
 DEFAULT_MAX_SESSIONS: Final = 10_000
 # For each session. A client that comes back after more than that begins anew.
@@ -15,6 +16,8 @@ DEFAULT_MAX_EVENTS: Final = 256
 DEFAULT_MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
 # For all sessions together; those that had no event for the longest time lose theirs first.
 DEFAULT_MAX_TOTAL_BYTES: Final = 256 * 1024 * 1024
+DEFAULT_MAX_ANSWERS: Final = 1000
+DEFAULT_MAX_ANSWER_BYTES: Final = 32 * 1024 * 1024
 
 
 def memory_stores(
@@ -200,3 +203,84 @@ class MemoryBus:
         """Have each message handed over; returns what ends that."""
         self._receivers.append(receive)
         return lambda: self._receivers.remove(receive)
+
+
+class _Answer(NamedTuple):
+    value: bytes
+    saved_at: float
+    end: float
+
+
+class MemoryCacheStore:
+    """Answers of servers; those that nobody asked for the longest time go first.
+
+    Clients may share it, also those of several event loops.
+
+    Args:
+        max_entries: How many are kept.
+        max_bytes: And how many bytes they have together; a longer one is not kept at all.
+        clock: Tells the time in seconds.
+    """
+
+    def __init__(
+        self,
+        max_entries: int = DEFAULT_MAX_ANSWERS,
+        max_bytes: int = DEFAULT_MAX_ANSWER_BYTES,
+        *,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._lock = Lock()
+        self._bytes = 0
+        self._answers: OrderedDict[tuple[str, str], _Answer] = OrderedDict()
+        self._keys: dict[str, set[str]] = {}  # of each group
+
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._answers)
+
+    async def load(self, group: str, keys: Sequence[str]) -> Kept | None:
+        """Return what is kept in a group under the first of these keys that has something."""
+        with self._lock:
+            now = self._clock()
+            for key in keys:
+                answer = self._answers.get((group, key))
+                if answer is None:
+                    continue
+                if now < answer.end:
+                    self._answers.move_to_end((group, key))
+                    return Kept(answer.value, now - answer.saved_at)
+                self._forget(group, key)
+        return None
+
+    async def save(self, group: str, key: str, value: bytes, lifetime: float) -> None:
+        """Keep something, in place of what was there."""
+        with self._lock:
+            self._forget(group, key)
+            if len(value) > self._max_bytes:
+                return
+            now = self._clock()
+            self._answers[group, key] = _Answer(value, now, now + lifetime)
+            self._keys.setdefault(group, set()).add(key)
+            self._bytes += len(value)
+            while len(self._answers) > self._max_entries or self._bytes > self._max_bytes:
+                self._forget(*next(iter(self._answers)))
+
+    async def delete(self, groups: Sequence[str], keys: Sequence[str] | None = None) -> None:
+        """Forget what is kept in these groups: under these keys, or all of it."""
+        with self._lock:
+            for group in groups:
+                for key in list(self._keys.get(group, ())) if keys is None else keys:
+                    self._forget(group, key)
+
+    def _forget(self, group: str, key: str) -> None:
+        answer = self._answers.pop((group, key), None)
+        if answer is None:
+            return
+        self._bytes -= len(answer.value)
+        keys = self._keys[group]
+        keys.discard(key)
+        if not keys:
+            del self._keys[group]

@@ -1,10 +1,21 @@
 """The stores that keep everything in the memory of the process."""
 
+import asyncio
+import sys
+import threading
+from collections.abc import Iterator
+
 import pytest
 
 from wigwag.stores import memory
 from wigwag.stores.contract import Replay, StoreFull
-from wigwag.stores.memory import MemoryBus, MemoryEvents, MemorySessions, memory_stores
+from wigwag.stores.memory import (
+    MemoryBus,
+    MemoryCacheStore,
+    MemoryEvents,
+    MemorySessions,
+    memory_stores,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -224,3 +235,93 @@ async def test_events_may_be_kept_together() -> None:
     assert await events.replay("s", ids[0]) == Replay("x", [(ids[1], b"2"), (ids[2], b"3")])
     assert await events.append("s", "x", []) == []
     assert await add(events, "s", "x", b"4") == "4-x"
+
+
+# --- answers, beyond what every store of them keeps to
+
+
+async def test_the_answers_that_nobody_asked_for_the_longest_time_go_first() -> None:
+    store = MemoryCacheStore(max_entries=3)
+    for key in ("a", "b", "c"):
+        await store.save("group", key, key.encode(), 60)
+    await store.load("group", ["a"])
+    await store.save("group", "d", b"d", 60)
+    assert await store.load("group", ["b"]) is None
+    assert [(await store.load("group", [key])) is not None for key in "acd"] == [True] * 3
+    assert len(store) == 3
+    await store.save("group", "c", b"again", 60)  # which is use of it, and no further one
+    await store.save("group", "e", b"e", 60)
+    assert await store.load("group", ["a"]) is None
+    assert len(store) == 3
+
+
+async def test_answers_together_have_only_so_many_bytes() -> None:
+    store = MemoryCacheStore(max_bytes=10)
+    await store.save("a", "key", b"x" * 4, 60)
+    await store.save("b", "key", b"x" * 6, 60)
+    assert len(store) == 2
+    await store.save("c", "key", b"x", 60)
+    assert await store.load("a", ["key"]) is None
+    assert await store.load("b", ["key"]) is not None
+    await store.save("c", "key", b"x" * 4, 60)
+    assert len(store) == 2
+    await store.delete(["b"])
+    await store.save("d", "key", b"x" * 6, 60)
+    assert len(store) == 2
+
+
+async def test_an_answer_that_is_too_long_costs_no_other_its_place() -> None:
+    store = MemoryCacheStore(max_bytes=10)
+    await store.save("a", "key", b"x" * 10, 60)
+    await store.save("b", "key", b"x" * 11, 60)
+    assert await store.load("b", ["key"]) is None
+    assert await store.load("a", ["key"]) is not None
+    await store.save("a", "key", b"x" * 11, 60)  # nor is the one before it the right one any more
+    assert await store.load("a", ["key"]) is None
+    assert len(store) == 0
+
+
+async def test_nothing_is_left_of_groups_that_have_nothing_any_more(clock: Clock) -> None:
+    store = MemoryCacheStore(max_entries=2, clock=clock)
+    for number in range(10):
+        await store.save(f"group {number}", "key", b"", 10)
+    assert list(store._keys) == ["group 8", "group 9"]
+    clock.now += 10
+    assert await store.load("group 8", ["key"]) is None
+    await store.delete(["group 9"])
+    assert store._keys == {}
+    assert store._bytes == 0
+
+
+@pytest.fixture
+def restless_threads() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_threads_may_share_answers(restless_threads: None) -> None:
+    store = MemoryCacheStore(max_entries=3)
+    failures: list[BaseException] = []
+
+    async def use() -> None:
+        for each in range(1500):
+            await store.save(f"{each % 4}", "key", b"x" * 10, 60)
+            await store.load(f"{each % 3}", ["key"])
+            await store.delete([f"{each % 2}"])
+
+    def run() -> None:
+        try:
+            asyncio.run(use())
+        except BaseException as error:  # noqa: BLE001 - shown below
+            failures.append(error)
+
+    users = [threading.Thread(target=run) for _ in range(4)]
+    for user in users:
+        user.start()
+    for user in users:
+        user.join()
+    assert failures == []
+    assert store._bytes == 10 * len(store)
+    assert sum(map(len, store._keys.values())) == len(store) <= 3
