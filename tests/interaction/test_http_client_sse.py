@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -179,6 +180,29 @@ async def test_a_message_that_is_refused_fails_its_request_alone() -> None:
         with pytest.raises(HttpStatusError, match="answered 500 Whatever: oops"):
             await client.call_tool("tool")
         await client.ping()
+
+
+async def test_a_message_that_is_never_accepted_holds_up_no_other() -> None:
+    async with OldServer() as server, client_of(server) as client:
+        server.replies["tools/call"] = HttpRequest.wait_gone
+        call = asyncio.create_task(client.call_tool("tool"))
+        await server.wait_asked("tools/call")
+        await client.ping()
+        call.cancel()
+        await asyncio.wait([call])
+        await server.wait_asked("notifications/cancelled")
+
+
+async def test_no_request_overtakes_the_end_of_the_handshake_which_need_not_be_accepted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "wigwag.client")
+    monkeypatch.setattr("wigwag.transports.http_client_sse._ACCEPT_TIMEOUT", 0.05)
+    async with OldServer() as server:
+        server.replies["notifications/initialized"] = HttpRequest.wait_gone
+        async with client_of(server) as client:
+            await client.ping()
+    assert "did not accept notifications/initialized in time" in caplog.text
 
 
 async def test_questions_are_answered_and_calls_cancelled_by_posts() -> None:

@@ -12,9 +12,10 @@ import logging
 from typing import Final
 from urllib.parse import urljoin
 
-from wigwag.bindings.http_envelope import read_envelope
+from wigwag.bindings.http_envelope import Envelope, read_envelope
 from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
 from wigwag.errors import ConnectionClosed, NotMcp
+from wigwag.schema import NOTIFICATIONS_INITIALIZED
 from wigwag.transports.contract import Received, Receiver
 from wigwag.transports.http_client_connection import HttpConnection
 from wigwag.transports.http_client_engine import HttpResponse, is_same_origin, public_url
@@ -26,6 +27,8 @@ __all__ = ["HttpSseConnection", "open_http_sse"]
 _logger = logging.getLogger("wigwag.client")
 
 _ENDPOINT_TIMEOUT: Final = 10.0
+# How long a server may take to accept what needs no answer.
+_ACCEPT_TIMEOUT: Final = 10.0
 _CLOSE_TIMEOUT: Final = 1.0
 
 
@@ -92,8 +95,9 @@ class HttpSseConnection(HttpConnection):
         self._decoder = decoder
         self.early: list[Received] = []
         self._reading: asyncio.Task[None] | None = None
-        self._queue: list[bytes] = []
-        self._sending: asyncio.Task[None] | None = None
+        self._asking: set[asyncio.Task[None]] = set()
+        self._telling: set[asyncio.Task[None]] = set()  # of what needs no answer
+        self._greeting: asyncio.Task[None] | None = None
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver."""
@@ -101,25 +105,30 @@ class HttpSseConnection(HttpConnection):
         self._reading = self._loop.create_task(self._read())
 
     def send(self, messages: list[bytes]) -> None:
-        """Post the messages, one after the other."""
+        """Post each of the messages: a server may accept one only when it is done with it."""
         if self._is_closed:
             return
-        self._queue += messages
-        if self._sending is None:
-            self._sending = self._loop.create_task(self._send_all())
+        for message in messages:
+            envelope = read_envelope(message)
+            task = self._loop.create_task(self._post(envelope, message))
+            tasks = self._telling if envelope.request_id is None else self._asking
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+            if envelope.method == NOTIFICATIONS_INITIALIZED:
+                self._greeting = task
 
     async def drain(self) -> None:
-        """Wait until the server has accepted what was sent."""
-        if self._sending is not None:
-            await asyncio.wait({self._sending})
+        """Wait until the server has accepted what needs no answer."""
+        if self._telling:
+            await asyncio.wait(self._telling)
 
     async def aclose(self) -> None:
         """Send what is left, then leave the stream."""
         if self._is_closed:
             return
         self._is_closed = True
-        if self._sending is not None:
-            await asyncio.wait({self._sending}, timeout=_CLOSE_TIMEOUT)
+        if self._telling:
+            await asyncio.wait(self._telling, timeout=_CLOSE_TIMEOUT)
         if ended := self._cancel_all():
             await asyncio.wait(ended)
         await self._response.aclose()
@@ -127,7 +136,9 @@ class HttpSseConnection(HttpConnection):
         self._report_lost(None)
 
     def _cancel_all(self) -> set[asyncio.Task[None]]:
-        tasks = {task for task in (self._reading, self._sending) if task is not None}
+        tasks = {*self._asking, *self._telling}
+        if self._reading is not None:
+            tasks.add(self._reading)
         for task in tasks:
             task.cancel()
         return tasks
@@ -153,24 +164,30 @@ class HttpSseConnection(HttpConnection):
             await self._peer.aclose()
             self._report_lost(ConnectionClosed(f"{self._peer.name} {why}"))
 
-    async def _send_all(self) -> None:
-        while self._queue:
-            await self._post(self._queue.pop(0))
-        self._sending = None
-
-    async def _post(self, message: bytes) -> None:
+    async def _post(self, envelope: Envelope, message: bytes) -> None:
         """Post a message; the answer to it comes on the stream."""
-        envelope = read_envelope(message)
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
         try:
-            response = await self._peer.request("POST", headers, message, url=self._endpoint)
-            try:
-                if not 200 <= response.status < 300:
-                    raise await self._peer.refusal(response)
-            finally:
-                await response.aclose()
+            if envelope.request_id is None:
+                async with asyncio.timeout(_ACCEPT_TIMEOUT):
+                    await self._request(message)
+            else:
+                if self._greeting is not None:  # no request overtakes the end of the handshake
+                    await asyncio.wait({self._greeting})
+                await self._request(message)
         except Exception as error:  # noqa: BLE001 - also of the user's function for headers
+            what = envelope.method or "an answer"
             if envelope.request_id is not None:
                 self._receiver.request_failed(envelope.request_id, error)
+            elif isinstance(error, TimeoutError):
+                _logger.warning("%s did not accept %s in time", self._peer.name, what)
             else:
-                _logger.warning("%s was not accepted: %s", envelope.method or "an answer", error)
+                _logger.warning("%s was not accepted: %s", what, error)
+
+    async def _request(self, message: bytes) -> None:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        response = await self._peer.request("POST", headers, message, url=self._endpoint)
+        try:
+            if not 200 <= response.status < 300:
+                raise await self._peer.refusal(response)
+        finally:
+            await response.aclose()

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.errors import TransportError
-from wigwag.transports.contract import Connection
-from wigwag.transports.stream import HIGH_WATER_BYTES, StreamConnection
+from wigwag.transports.contract import Connection, Received
+from wigwag.transports.stream import HIGH_WATER_BYTES, StreamConnection, is_torn_answer
 
 __all__ = ["bind_tcp", "connect_tcp", "connect_unix", "listen_tcp", "listen_unix"]
 
@@ -40,6 +40,10 @@ class _SocketConnection(StreamConnection):
         """Pass the end of the input on; a server may still answer, a client is done."""
         super().eof_received()
         return self._on_open is not None
+
+    def takes_last(self, line: Received) -> bool:
+        """Leave out what a server had not written to its end."""
+        return self._on_open is not None or not is_torn_answer(line)
 
 
 async def connect_tcp(

@@ -22,8 +22,9 @@ from msgspec import Struct
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES, LineDecoder, LineTooLong
 from wigwag.errors import ConnectionClosed, ServerStartFailed
+from wigwag.transports.contract import Received
 from wigwag.transports.pipes import keep_large_buffers, widen
-from wigwag.transports.stream import HIGH_WATER_BYTES, ReadHalf, StreamConnection
+from wigwag.transports.stream import HIGH_WATER_BYTES, ReadHalf, StreamConnection, is_torn_answer
 
 __all__ = ["StdioServerParameters", "safe_environment", "spawn_server"]
 
@@ -233,6 +234,10 @@ class ProcessConnection(StreamConnection):
         return ConnectionClosed(reason, exit_code=code, stderr="\n".join(self._tail))
 
     # --- what the process does
+
+    def takes_last(self, line: Received) -> bool:
+        """Leave out what a process had not written to its end: how it ended says more."""
+        return not is_torn_answer(line)
 
     def stderr_received(self, data: bytes) -> None:
         """Pass the lines of the standard error on, and remember the last."""

@@ -10,7 +10,10 @@ from typing import Protocol
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES, LINE_FEED, LineDecoder, encode_lines
 from wigwag.errors import ConnectionClosed
-from wigwag.transports.contract import Receiver
+from wigwag.jsonrpc.codec import decode_message
+from wigwag.jsonrpc.codes import PARSE_ERROR
+from wigwag.jsonrpc.messages import InvalidMessage
+from wigwag.transports.contract import Received, Receiver
 
 __all__ = ["ByteReader", "ByteWriter", "ReadHalf", "StreamConnection"]
 
@@ -215,14 +218,30 @@ class StreamConnection(asyncio.Protocol):
 
     def _deliver_end(self) -> None:
         assert self._receiver is not None
-        lines = self._decoder.end()
+        lines = [line for line in self._decoder.end() if self.takes_last(line)]
         if lines:
             self._receiver.messages_received(lines)
         self._receiver.end_of_input()
 
+    def takes_last(self, line: Received) -> bool:
+        """Tell whether what stands behind the last line end is to be delivered."""
+        return True
+
     def _deliver_loss(self, reason: Exception | None) -> None:
         assert self._receiver is not None
         self._receiver.connection_lost(reason)
+
+
+def is_torn_answer(line: Received) -> bool:
+    r"""Tell whether a last line is an answer whose sender was gone before it was all written.
+
+    >>> is_torn_answer(b'{"jsonrpc":"2.0","id":7,"result":{"con'), is_torn_answer(b"Bye")
+    (True, False)
+    """
+    if not isinstance(line, bytes):
+        return True
+    message = decode_message(line)
+    return isinstance(message, InvalidMessage) and message.code == PARSE_ERROR and message.answers
 
 
 class ReadHalf(asyncio.Protocol):

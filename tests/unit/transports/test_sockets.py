@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.connection_contract import Recorder
 from wigwag.errors import ConnectionClosed, TransportError
 from wigwag.transports.contract import Connection
 from wigwag.transports.sockets import connect_tcp, connect_unix, listen_tcp, listen_unix
+from wigwag.transports.stream import StreamConnection
 
 pytestmark = [
     pytest.mark.anyio,
@@ -173,3 +175,35 @@ async def test_a_path_that_cannot_be_had_is_named(path: Path) -> None:
     too_long = path.parent / ("x" * 200)
     with pytest.raises(TransportError, match="cannot listen on "):
         await listen_unix(Accepting(), too_long)
+
+
+# --- the end of the other side
+
+
+@pytest.mark.parametrize("by", ["client", "server"])
+async def test_half_an_answer_is_no_answer_and_half_a_request_is_for_the_server_to_refuse(
+    by: str,
+) -> None:
+    accepted: asyncio.Future[tuple[Connection, Recorder]] = asyncio.Future()
+
+    def accept(connection: Connection) -> None:
+        hearer = Recorder()
+        connection.start(hearer)
+        accepted.set_result((connection, hearer))
+
+    half = b'{"jsonrpc":"2.0","id":1,"result":{"cont'
+    listener = await listen_tcp(accept, HOST, 0)
+    client = await connect_tcp(HOST, listener.sockets[0].getsockname()[1])
+    recorder = Recorder()
+    client.start(recorder)
+    server, hearer = await asyncio.wait_for(accepted, 10)
+    speaker, hearer = (client, hearer) if by == "client" else (server, recorder)
+    assert isinstance(speaker, StreamConnection)
+    assert isinstance(speaker._writer, asyncio.Transport)
+    speaker._writer.write(half)
+    await speaker.aclose()
+    await hearer.wait_ended()
+    assert hearer.messages == ([half] if by == "client" else [])
+    await client.aclose()
+    await server.aclose()
+    listener.close()

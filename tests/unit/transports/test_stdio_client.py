@@ -241,6 +241,28 @@ async def test_a_process_that_ends_before_its_pipes_are_open_is_heard_to_the_end
     await connection.aclose()
 
 
+@pytest.mark.parametrize(
+    ("last", "delivered"),
+    [
+        ('{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"te', []),
+        ('{"jsonrpc":"2.0","id":1,"error":{"code":-32', []),
+        ('{"jsonrpc":"2.0","id":1,"result":{}}', [b'{"jsonrpc":"2.0","id":1,"result":{}}']),
+        ("Segmentation fault", [b"Segmentation fault"]),
+    ],
+)
+async def test_an_answer_that_was_not_written_to_its_end_is_lost_with_the_process(
+    last: str, delivered: list[bytes]
+) -> None:
+    command = StdioServerParameters("printf", ["%s", last])
+    connection = await spawn_server(command)
+    recorder = Recorder()
+    connection.start(recorder)
+    loss = await recorder.wait_lost()
+    assert recorder.messages == delivered
+    assert str(loss).endswith("exited with code 0")
+    await connection.aclose()
+
+
 @pytest.mark.parametrize("turns", range(6))
 async def test_a_start_that_is_cancelled_in_the_middle_ends_and_leaves_nothing(turns: int) -> None:
     sleeper = StdioServerParameters(sys.executable, ["-c", "import time; time.sleep(3600)"])
