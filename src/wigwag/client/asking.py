@@ -12,38 +12,28 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw
 
-from wigwag.client.known_tools import KnownTools
 from wigwag.client.link import Link, Timeouts
 from wigwag.client.questions import Answers
+from wigwag.client.resending import LostRequest, Resending
 from wigwag.errors import (
-    ConnectionClosed,
     InvalidResult,
     LocalProtocolError,
+    NotMcp,
     RemoteProtocolError,
     RequestFailed,
-    SessionLost,
+    TransportError,
 )
+from wigwag.jsonrpc.inflight import OutgoingRequest
+from wigwag.protocol.client import is_of_another_era
 from wigwag.runtime.client_connection import OnProgress
 from wigwag.schema import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
-    COMPLETION_COMPLETE,
     HEADER_MISMATCH,
     LOG_LEVEL_KEY,
-    LOGGING_SET_LEVEL,
-    PING,
-    PROMPTS_GET,
-    PROMPTS_LIST,
     PROTOCOL_VERSION_KEY,
-    RESOURCES_LIST,
-    RESOURCES_READ,
-    RESOURCES_SUBSCRIBE,
-    RESOURCES_TEMPLATES_LIST,
-    RESOURCES_UNSUBSCRIBE,
     RESULT_INPUT_REQUIRED,
-    SERVER_DISCOVER,
     TOOLS_CALL,
-    TOOLS_LIST,
     InputRequiredResult,
     InputResponseRequestParams,
     LoggingLevel,
@@ -61,31 +51,13 @@ MAX_INPUT_ROUNDS: Final = 16
 # So many malformed parts of one result are named in the log.
 MAX_LOSSES_SHOWN: Final = 10
 
-# Asking these twice does no more than asking once, so a lost answer can be asked for again.
-_REPEATABLE: Final = frozenset(
-    {
-        SERVER_DISCOVER,
-        TOOLS_LIST,
-        RESOURCES_LIST,
-        RESOURCES_TEMPLATES_LIST,
-        RESOURCES_READ,
-        RESOURCES_SUBSCRIBE,
-        RESOURCES_UNSUBSCRIBE,
-        PROMPTS_LIST,
-        PROMPTS_GET,
-        COMPLETION_COMPLETE,
-        LOGGING_SET_LEVEL,
-        PING,
-    }
-)
-
 
 class Asking:
     """Sends requests, answers what the server wants to know first, and reads the results.
 
     Args:
         link: What connects to the server.
-        tools: What is known of its tools.
+        resending: What sends lost requests again.
         answers: What answers its questions.
         timeouts: How long to wait.
         list_tools: Lists the tools anew, when what is known of them proves wrong.
@@ -94,13 +66,13 @@ class Asking:
     def __init__(
         self,
         link: Link,
-        tools: KnownTools,
+        resending: Resending,
         answers: Answers,
         timeouts: Timeouts,
         list_tools: Callable[[], Awaitable[object]],
     ) -> None:
         self._link = link
-        self._tools = tools
+        self._resending = resending
         self._answers = answers
         self._timeouts = timeouts
         self._list_tools = list_tools
@@ -116,51 +88,63 @@ class Asking:
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Raw:
-        """Send a request, once more if that is of use and does no harm, and return its result."""
+        """Send a request, again if that is of use and does no harm, and return its result."""
         link = self._link
-        live = link.live
-        if live is None or not live.is_open:
-            live = await link.get()
         more = _checked_meta(meta) if meta else None
-        if self.log_level is not None and link.is_modern:
-            more = {LOG_LEVEL_KEY: self.log_level, **(more or {})}
         timeouts = self._timeouts
         idle = timeouts.request if timeout is None else timeout
         ceiling = max(timeouts.ceiling, idle)
+        sent: list[OutgoingRequest] = []
+        is_first = link.connected is None
         try:
-            return await live.request(
+            live = link.live
+            if live is None or not live.is_open:
+                live = await link.get()
+            if self.log_level is not None and link.is_modern:
+                more = {LOG_LEVEL_KEY: self.log_level, **(more or {})}
+            raw = await live.request(
                 method,
                 params,
                 idle_timeout=idle,
                 ceiling=ceiling,
                 meta=more,
                 on_progress=on_progress,
+                on_sent=sent.append,
             )
-        except ConnectionClosed as error:
-            if not self._may_ask_again(error, method, params):
+        except (TransportError, RequestFailed, NotMcp) as error:
+            if link.is_on_trust and is_of_another_era(error):
+                await link.ask_anew()
+            elif self._is_about_headers(error, method):
+                # The parameters that are to be repeated in them are others by now.
+                await self._list_tools()
+            elif not isinstance(error, TransportError) or is_first or link.is_on_trust:
                 raise
-        except RequestFailed as error:
-            if not (error.code == HEADER_MISMATCH and method == TOOLS_CALL and link.is_mirroring):
-                raise
-            await self._list_tools()  # the parameters to be repeated in headers are others by now
+            else:
+                lost = LostRequest(
+                    method,
+                    params,
+                    idle=idle,
+                    ceiling=ceiling,
+                    meta=more,
+                    on_progress=on_progress,
+                    sent=sent[0] if sent else None,
+                )
+                return await self._resending.send(lost, error)
+        else:
+            link.is_on_trust = False
+            return raw
         live = await link.get()
         return await live.request(
             method, params, idle_timeout=idle, ceiling=ceiling, meta=more, on_progress=on_progress
         )
 
-    def _may_ask_again(self, error: ConnectionClosed, method: str, params: Any) -> bool:
-        """Tell whether a request that got no answer can be sent once more without harm."""
-        if not self._link.is_wanted:
-            return False
-        if isinstance(error, SessionLost):
-            return error.was_refused or self._is_repeatable(method, params)
-        return self._link.may_restart and self._is_repeatable(method, params)
-
-    def _is_repeatable(self, method: str, params: Any) -> bool:
-        if method == TOOLS_CALL:
-            name = params.get("name", "") if isinstance(params, Mapping) else params.name
-            return self._tools.is_repeatable(name)
-        return method in _REPEATABLE
+    def _is_about_headers(self, error: Exception, method: str) -> bool:
+        return (
+            isinstance(error, RequestFailed)
+            and error.code == HEADER_MISMATCH
+            and method == TOOLS_CALL
+            and self._link.is_mirroring
+        )
 
     async def call(
         self,

@@ -18,14 +18,18 @@ from wigwag._version import __version__
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.client.asking import Asking
 from wigwag.client.eras import HTTP_SSE, EraCache, eras_of_this_process
+from wigwag.client.events import Events, OnEvent
+from wigwag.client.healing import Healing, Pauses
 from wigwag.client.known_tools import KnownTools
 from wigwag.client.link import Link, Reactions, Timeouts
 from wigwag.client.listeners import Listeners
 from wigwag.client.listening import Changes, FilterMembers
 from wigwag.client.pages import Pages
 from wigwag.client.questions import AnswerElicitation, Answers, AnswerSampling, Roots
+from wigwag.client.resending import Resending
 from wigwag.client.targets import opener_for
 from wigwag.client.tool_results import ToolCallResult, data_of
+from wigwag.client.watching import WatchedList, Watching
 from wigwag.errors import (
     InvalidResult,
     LocalProtocolError,
@@ -34,6 +38,7 @@ from wigwag.errors import (
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.client import ClientDescription
 from wigwag.protocol.events import NotificationReceived, RequestReceived
+from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.callbacks import Callbacks
 from wigwag.runtime.client_connection import ClientConnection, OnProgress
 from wigwag.schema import (
@@ -42,6 +47,8 @@ from wigwag.schema import (
     LOGGING_SET_LEVEL,
     MODERN_REVISIONS,
     NOTIFICATIONS_MESSAGE,
+    NOTIFICATIONS_PROMPTS_LIST_CHANGED,
+    NOTIFICATIONS_RESOURCES_LIST_CHANGED,
     NOTIFICATIONS_ROOTS_LIST_CHANGED,
     NOTIFICATIONS_TOOLS_LIST_CHANGED,
     PING,
@@ -49,9 +56,7 @@ from wigwag.schema import (
     PROMPTS_LIST,
     RESOURCES_LIST,
     RESOURCES_READ,
-    RESOURCES_SUBSCRIBE,
     RESOURCES_TEMPLATES_LIST,
-    RESOURCES_UNSUBSCRIBE,
     REVISIONS,
     SERVER_DISCOVER,
     TASKS_CANCEL,
@@ -84,16 +89,17 @@ from wigwag.schema import (
     ListToolsResult,
     LoggingLevel,
     LoggingMessageNotificationParams,
+    Prompt,
     PromptReference,
     ReadResourceRequestParams,
     ReadResourceResult,
+    Resource,
     ResourceTemplateReference,
     ServerCapabilities,
     SetLevelRequestParams,
-    SubscribeRequestParams,
     SubscriptionFilter,
     TaskMetadata,
-    UnsubscribeRequestParams,
+    Tool,
 )
 from wigwag.transports.stdio_client import OnStderr
 
@@ -147,10 +153,19 @@ class Client:
         capabilities: What the client declares beyond what these imply.
         on_log: Called with each log message of the server.
         on_notification: Called with method and params of each notification.
+        on_tools_changed: Called with all tools, as they are now, when the list of them has changed.
+            This and the following may be `async`; changes that come close together are told once.
+        on_prompts_changed: The same, with all prompts.
+        on_resources_changed: The same, with all resources; the templates may have changed, too.
+        on_resource_updated: Called with the URI of each resource that has changed, of those that
+            `subscribe_resource` was called for.
         timeouts: How long it waits.
-        restart: When the server has died, start it anew for the next request, and ask again what
-            can safely be asked twice. A tool is called again only if it is annotated as read-only
-            or idempotent.
+        heal: What the client puts right by itself when a connection breaks: by default everything
+            that `Healing` names; a `Healing` with parts of it turned off; or `False` for nothing.
+        restart: The same as `Healing.restart`, which it overrides: whether a server that has died
+            is started anew, or a connection opened anew, when something is next asked.
+        on_event: Called with a `ClientEvent` each time the client has put something right; it may
+            be `async`.
         max_message_bytes: Longest message accepted from the server.
         headers: What each HTTP request carries besides, for example `Authorization`: a mapping, or
             a function that returns one and is called for each request; it may be `async`. They go
@@ -161,9 +176,13 @@ class Client:
             with its own proxies and limits; it is not closed. Without it the client makes its own,
             which takes proxies from the environment (`HTTPS_PROXY`, `NO_PROXY`) and keeps no
             cookies.
-        era_cache: Where it is kept which era the server at a URL is of, so that another client
-            need not find out: a mapping of yours, which you may store. By default it lasts as long
-            as this process. What proves wrong is found out anew.
+        era_cache: Where it is kept which era a server is of, so that another client need not find
+            out: a mapping of yours, which you may store. By default it is that of URLs alone, and
+            lasts as long as this process. What proves wrong is found out anew.
+        prior_discover: What `client.discovered` was in an earlier connection to the same server:
+            connecting then asks nothing. When the server proves to be otherwise, it is asked.
+        lazy: Connect when something is first asked, not before: neither `connect` nor `async with`
+            is needed for that, but `close` is.
         callbacks: `sampling_callback`, `elicitation_callback`, `list_roots_callback` and
             `logging_callback`, as the official SDK has them: the first three get the client before
             what they are asked, and `elicitation_callback` is asked for pages, too.
@@ -185,13 +204,21 @@ class Client:
         capabilities: ClientCapabilities | None = None,
         on_log: OnLog | None = None,
         on_notification: OnNotification | None = None,
+        on_tools_changed: Callable[[list[Tool]], object] | None = None,
+        on_prompts_changed: Callable[[list[Prompt]], object] | None = None,
+        on_resources_changed: Callable[[list[Resource]], object] | None = None,
+        on_resource_updated: Callable[[str], object] | None = None,
         timeouts: Timeouts | None = None,
-        restart: bool = False,
+        heal: bool | Healing = True,
+        restart: bool | None = None,
+        on_event: OnEvent | None = None,
         max_message_bytes: int = DEFAULT_MAX_LINE_BYTES,
         headers: Headers | None = None,
         ssl: TLS | None = None,
         http_client: Any = None,
         era_cache: EraCache | None = None,
+        prior_discover: DiscoverResult | None = None,
+        lazy: bool = False,
         **callbacks: Unpack[CallbackNames],
     ) -> None:
         if callbacks:
@@ -212,6 +239,7 @@ class Client:
             ssl=ssl,
             http_client=http_client,
         )
+        events = Events(opener.name, on_event)
         answers = Answers(
             sampling=sampling,
             elicitation=elicitation,
@@ -221,10 +249,18 @@ class Client:
         )
         self._answers = answers
         eras: EraCache = {}
-        if opener.url is not None and mode == "auto":  # else it would not be the whole truth
-            eras = eras_of_this_process if era_cache is None else era_cache
-            if opener.is_http_sse:  # it was said to be so
-                eras = {opener.url: HTTP_SSE}
+        if opener.is_http_sse and opener.url is not None:  # it was said to be so
+            eras = {opener.url: HTTP_SSE}
+        elif mode == "auto":  # else it would not be the whole truth
+            if era_cache is not None and opener.key is not None:
+                eras = era_cache
+            elif opener.url is not None:
+                eras = eras_of_this_process
+        if prior_discover is not None and not isinstance(prior_discover, DiscoverResult):
+            raise TypeError(
+                "`prior_discover` is a DiscoverResult: `msgspec.json.decode(stored, "
+                "type=DiscoverResult)` makes one of what was stored"
+            )
         timeouts = timeouts or Timeouts()
         self._timeouts = timeouts
         self._link = Link(
@@ -236,16 +272,31 @@ class Client:
             ),
             timeouts,
             eras=eras,
-            may_restart=restart,
-            reactions=Reactions(self._answer, self._note, self._note_lost, self._prepare),
+            prior=prior_discover,
+            is_lazy=lazy,
+            healing=Healing.of(heal, restart=restart),
+            reactions=Reactions(
+                self._answer, self._note, self._note_lost, self._prepare, self._note_resumed
+            ),
         )
+        self._events = events
+        self._pauses = pauses = Pauses()
         self._tools = KnownTools(self._link)
-        self._asking = Asking(self._link, self._tools, answers, timeouts, self.list_tools)
+        resending = Resending(self._link, self._tools, events, pauses)
+        self._asking = Asking(self._link, resending, answers, timeouts, self.list_tools)
         self._pages = Pages(self._link, self._asking)
-        self._listeners = Listeners(self._link, self._asking, timeouts)
+        self._listeners = Listeners(
+            self._link, self._asking, timeouts, events, pauses, on_missed=self._note_missed
+        )
+        changed = (on_tools_changed, on_prompts_changed, on_resources_changed)
+        self._watching = Watching(
+            self._link, self._listeners, self._watched(*changed), on_resource_updated
+        )
         self._on_log = on_log
         self._on_notification = on_notification
         self._callbacks = Callbacks()
+        self._depth = 0  # of `async with`
+        self._is_lazy = lazy
 
     # --- connecting
 
@@ -270,19 +321,29 @@ class Client:
 
         Requests still under way fail with `ConnectionClosed`.
         """
-        await self._link.close()
+        self._pauses.end()
+        try:
+            await self._link.close()
+        finally:
+            await self._watching.close()
 
     async def __aenter__(self) -> Self:
-        """Connect."""
+        """Connect, unless `lazy` leaves that to the first request."""
+        self._depth += 1
         try:
+            if self._is_lazy:
+                self._link.want()
+                return self
             return await self.connect()
         except BaseException:  # also when cancelled: nobody would close what is being opened
-            await self.close()
+            await self.__aexit__()
             raise
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close."""
-        await self.close()
+        """Close, when nobody else has entered."""
+        self._depth -= 1
+        if self._depth == 0:
+            await self.close()
 
     def __repr__(self) -> str:
         """What it is a client of, and whether it is connected."""
@@ -326,15 +387,27 @@ class Client:
         text = self._link.known.instructions
         return None if text is UNSET else text
 
-    async def _prepare(self, live: ClientConnection) -> None:
-        """Tell a new connection what an earlier one was told to remember."""
+    @property
+    def discovered(self) -> DiscoverResult | None:
+        """What a modern server said when it was asked, for `prior_discover` of another client.
+
+        It can be stored: `msgspec.json.encode` and `decode(data, type=DiscoverResult)`. `None` for
+        a legacy server, which has to be greeted each time.
+        """
+        return self._link.known.discovered
+
+    async def _prepare(self, live: ClientConnection, lost: Exception | None) -> None:
+        """Tell a new connection what an earlier one was told to remember, and of the new one."""
+        if lost is not None:
+            self._events.tell_reopened(lost, is_process=self._link.is_process)
         self._tools.use(live)
+        self._watching.resume()
         if self._link.is_modern:
             return
         if self._asking.log_level is not None:
             params = SetLevelRequestParams(level=self._asking.log_level)
             await live.request(LOGGING_SET_LEVEL, params, idle_timeout=self._timeouts.request)
-        await self._listeners.restore(live)
+        await self._listeners.restore(live, lost)
 
     # --- asking
 
@@ -539,12 +612,19 @@ class Client:
         )
 
     async def subscribe_resource(self, uri: str) -> None:
-        """Ask a legacy server to tell when a resource changes; `listen` serves both eras."""
-        await self._asking.ask(RESOURCES_SUBSCRIBE, SubscribeRequestParams(uri=uri))
+        """Have `on_resource_updated` and `on_notification` told when a resource changes.
+
+        That lasts until `unsubscribe_resource`, on whatever connection there is. The resource may
+        be one of several; `listen` reports changes of some for as long as a block lasts.
+
+        Raises:
+            LocalProtocolError: The server does not report its changes.
+        """
+        await self._watching.subscribe(uri)
 
     async def unsubscribe_resource(self, uri: str) -> None:
-        """Undo `subscribe_resource`."""
-        await self._asking.ask(RESOURCES_UNSUBSCRIBE, UnsubscribeRequestParams(uri=uri))
+        """Undo `subscribe_resource`; does nothing where that was not called."""
+        await self._watching.unsubscribe(uri)
 
     # --- prompts and completion
 
@@ -606,6 +686,7 @@ class Client:
 
     async def ping(self) -> None:
         """See whether the server answers, in whichever way its era has for it."""
+        await self._link.acquaint()
         await self._asking.ask(SERVER_DISCOVER if self._link.is_modern else PING, None)
 
     async def discover(self) -> DiscoverResult:
@@ -623,6 +704,7 @@ class Client:
         levels: tuple[str, ...] = get_args(LoggingLevel)
         if level not in levels:
             raise LocalProtocolError(f"there is no level {level!r}: {', '.join(levels)}")
+        await self._link.acquaint()
         if not self._link.is_modern:
             await self._asking.ask(LOGGING_SET_LEVEL, SetLevelRequestParams(level=level))
         self._asking.log_level = level
@@ -640,6 +722,7 @@ class Client:
 
     async def send_roots_list_changed(self) -> None:
         """Tell a legacy server that the roots have changed; a modern one asks anew anyway."""
+        await self._link.acquaint()
         if not self._link.is_modern:
             await self.notify(NOTIFICATIONS_ROOTS_LIST_CHANGED)
 
@@ -702,6 +785,7 @@ class Client:
             LocalProtocolError: The server did not declare that it runs tools as tasks; it would
                 have run the tool at once.
         """
+        await self._link.acquaint()
         tasks = self.server_capabilities.tasks
         requests = UNSET if tasks is UNSET else tasks.requests
         tools = UNSET if requests is UNSET else requests.tools
@@ -738,6 +822,31 @@ class Client:
 
     # --- what the server says of its own accord
 
+    def _watched(
+        self,
+        on_tools: Callable[[list[Tool]], object] | None,
+        on_prompts: Callable[[list[Prompt]], object] | None,
+        on_resources: Callable[[list[Resource]], object] | None,
+    ) -> dict[str, WatchedList]:
+        async def tools() -> list[Tool]:
+            return (await self.list_tools()).tools
+
+        async def prompts() -> list[Prompt]:
+            return (await self.list_prompts()).prompts
+
+        async def resources() -> list[Resource]:
+            return (await self.list_resources()).resources
+
+        lists: dict[str, WatchedList] = {}
+        if on_tools is not None:
+            lists[NOTIFICATIONS_TOOLS_LIST_CHANGED] = WatchedList("tools", tools, on_tools)
+        if on_prompts is not None:
+            lists[NOTIFICATIONS_PROMPTS_LIST_CHANGED] = WatchedList("prompts", prompts, on_prompts)
+        if on_resources is not None:
+            watched = WatchedList("resources", resources, on_resources)
+            lists[NOTIFICATIONS_RESOURCES_LIST_CHANGED] = watched
+        return lists
+
     def _who(self) -> str:
         # A legacy server may ask before the client has taken note of the handshake.
         info = None if self._link.connected is None else self.server_info
@@ -755,6 +864,15 @@ class Client:
             self._callbacks.call(self._on_log, event.params)
         if self._on_notification is not None:
             self._callbacks.call(self._on_notification, event.method, event.params)
+
+    def _note_missed(self, change: Change) -> None:
+        if change.method == NOTIFICATIONS_TOOLS_LIST_CHANGED:
+            self._tools.doubt()
+
+    def _note_resumed(self, method: str | None, reason: str, is_whole: bool) -> None:  # noqa: FBT001
+        self._events.tell("stream_resumed", reason, method=method)
+        if method is None and not is_whole:
+            self._listeners.offer_missed()
 
     def _note_lost(self, reason: Exception) -> None:
         self._listeners.note_lost(reason)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from wigwag.client.eras import HTTP_SSE, LEGACY, MODERN, EraCache
+from wigwag.client.healing import Healing
 from wigwag.client.targets import Opener
 from wigwag.errors import (
     ConnectionClosed,
@@ -27,10 +28,13 @@ from wigwag.errors import (
 from wigwag.protocol.client import ClientDescription, ClientProtocol, may_be_http_sse
 from wigwag.protocol.events import Connected, NotificationReceived, RequestReceived
 from wigwag.runtime.client_connection import ClientConnection
-from wigwag.schema import MODERN_REVISIONS
+from wigwag.schema import MODERN_REVISIONS, DiscoverResult
 from wigwag.transports.contract import Connection
 
 __all__ = ["Link", "Reactions", "Timeouts"]
+
+
+_NOT_CONNECTED: Final = "not connected: use `async with client:` or `connect()`"
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -57,13 +61,17 @@ class Reactions(NamedTuple):
         answer: Answers what the server asks.
         on_notification: Called with each notification of the server that belongs to no request.
         on_lost: Called with the reason when a connection was lost.
-        on_open: Called with each connection when it is ready, before anybody else may use it.
+        on_open: Called with each connection when it is ready, before anybody else may use it, and
+            with the reason for which the one before was lost, if there was one.
+        on_resumed: Called when a stream of a connection had ended and goes on, with its method, the
+            reason, and whether nothing can have been missed.
     """
 
     answer: Callable[[RequestReceived], Awaitable[Struct]]
     on_notification: Callable[[NotificationReceived], object]
     on_lost: Callable[[Exception], object]
-    on_open: Callable[[ClientConnection], Awaitable[None]]
+    on_open: Callable[[ClientConnection, Exception | None], Awaitable[None]]
+    on_resumed: Callable[[str | None, str, bool], object]
 
 
 class Link:
@@ -73,8 +81,10 @@ class Link:
         opener: Opens connections to the server.
         description: What the client says of itself.
         timeouts: How long it waits.
-        eras: What is known of the eras of servers, by their URLs.
-        may_restart: Whether a connection that has died is opened anew when it is needed.
+        eras: What is known of the eras of servers.
+        prior: What the server has said of itself earlier, if that is to be relied on.
+        is_lazy: Whether the first that needs a connection opens it.
+        healing: What is done about connections that break.
         reactions: What is done when something happens on a connection.
     """
 
@@ -85,7 +95,9 @@ class Link:
         timeouts: Timeouts,
         *,
         eras: EraCache,
-        may_restart: bool,
+        prior: DiscoverResult | None,
+        is_lazy: bool,
+        healing: Healing,
         reactions: Reactions,
     ) -> None:
         self.name = opener.name
@@ -96,11 +108,17 @@ class Link:
         """What the server last said of itself."""
         self.is_wanted = False
         """Whether there should be a connection: between `connect` and `close`."""
-        self.may_restart = may_restart
+        self.is_on_trust = False
+        """Whether all that is known of the server is from earlier, and nothing confirms it yet."""
+        self.healing = healing
+        self.is_process = opener.is_process
+        """Whether the server is a process that is started for this."""
         self._opener = opener
         self._description = description
         self._timeouts = timeouts
         self._eras = eras
+        self._prior = prior
+        self._is_lazy = is_lazy
         self._reactions = reactions
         self._opening: asyncio.Task[ClientConnection] | None = None
         self._closing: ClientConnection | None = None
@@ -119,7 +137,7 @@ class Link:
             LocalProtocolError: It was never asked.
         """
         if self.connected is None:
-            raise LocalProtocolError("not connected: use `async with client:` or `connect()`")
+            raise LocalProtocolError(_NOT_CONNECTED)
         return self.connected
 
     @property
@@ -134,12 +152,17 @@ class Link:
 
     async def connect(self) -> None:
         """Open the connection, unless it is open."""
-        self.is_wanted = True
+        self.want()
         await self.get(reopen=True)
+
+    def want(self) -> None:
+        """Let the connection be opened by the first that needs it."""
+        self.is_wanted = True
+        self._is_lazy = False
 
     async def close(self) -> None:
         """Close the connection. May be called twice, by any task."""
-        self.is_wanted = False
+        self.is_wanted = self._is_lazy = False
         opening, live = self._opening, self.live
         self._opening = self.live = None
         for retired in list(self._retired):
@@ -152,20 +175,43 @@ class Link:
         if self._closing is not None:  # also when another task has begun to close it
             await self._closing.aclose()
 
+    async def acquaint(self) -> None:
+        """Connect, unless it is known already what the server speaks."""
+        if self.connected is None:
+            await self.get()
+
+    async def ask_anew(self) -> None:
+        """Rely no more on what the server said earlier: it has shown that it is otherwise."""
+        live = self.live
+        if self.is_on_trust and live is not None:
+            self._retire(live)
+            self.live = None
+        await self.get(reopen=True)
+
     async def get(self, *, reopen: bool = False) -> ClientConnection:
         """Return the open connection; open it anew if that is wanted."""
         live = self.live
         if live is not None and live.is_open:
             return live
         if not self.is_wanted:
-            raise LocalProtocolError("not connected: use `async with client:` or `connect()`")
-        if live is not None and not (reopen or self.may_restart or self._opener.url is not None):
+            if not self._is_lazy:
+                raise LocalProtocolError(_NOT_CONNECTED)
+            self.want()
+        if live is not None and not (reopen or self._may_reopen(live)):
             return live  # dead: it says why
         if self._opening is None:
             self._opening = asyncio.get_running_loop().create_task(self._open(live))
             self._opening.add_done_callback(self._opened)
         # Whoever is cancelled while waiting does not take the connection from the others.
         return await asyncio.shield(self._opening)
+
+    @property
+    def may_be_used(self) -> bool:
+        """Whether there is a connection, or one may be opened."""
+        return self.live is None or self.live.is_open or self._may_reopen(self.live)
+
+    def _may_reopen(self, dead: ClientConnection) -> bool:
+        return self.healing.session if dead.has_lost_session else self.healing.restart
 
     def _opened(self, task: asyncio.Task[ClientConnection]) -> None:
         if self._opening is task:
@@ -178,15 +224,17 @@ class Link:
             self._retire(dead)
         elif dead is not None:
             await dead.aclose()
+        if self.is_on_trust:  # it may have died of that
+            self._prior, self.is_on_trust = None, False
         try:
             async with asyncio.timeout(self._timeouts.connect):
-                live = await self._open_as(self._eras.get(self._opener.url or ""))
+                live = await self._open_as(self._eras.get(self._opener.key or ""))
         except TimeoutError:
             limit = self._timeouts.connect
             kind = ServerStartFailed if self._opener.url is None else ServerUnreachable
             raise kind(f"{self.name} was not ready within {limit:g} s") from None
         self.live = live
-        await self._reactions.on_open(live)
+        await self._reactions.on_open(live, None if dead is None else dead.reason)
         return live
 
     def _retire(self, live: ClientConnection) -> None:
@@ -197,14 +245,14 @@ class Link:
 
     async def _open_as(self, era: str | None) -> ClientConnection:
         """Connect, as to a server of this era if that is known; find out if it proves wrong."""
-        key = self._opener.url or ""
+        key = self._opener.key or ""
         try:
             if era == HTTP_SSE and self._opener.open_older is not None:
                 live = await self._greet(await self._opener.open_older(), skip_probe=True)
             else:
                 live, era = await self._find_out(skip_probe=era == LEGACY)
         except (HttpStatusError, RequestFailed, RemoteProtocolError):
-            if era not in (LEGACY, HTTP_SSE) or self._opener.url is None:
+            if era not in (LEGACY, HTTP_SSE):
                 raise
             self._eras.pop(key, None)
             return await self._open_as(None)
@@ -243,9 +291,13 @@ class Link:
             answer=self._reactions.answer,
             on_notification=self._reactions.on_notification,
             on_lost=self._reactions.on_lost,
+            may_resume=self.healing.resume,
+            on_resumed=self._reactions.on_resumed,
         )
         try:
-            self.connected = await live.connect(skip_probe=skip_probe)
+            prior = None if skip_probe else self._prior
+            self.connected = await live.connect(skip_probe=skip_probe, prior=prior)
+            self.is_on_trust = prior is not None and self.connected.discovered is prior
         except ConnectionClosed as error:
             await live.aclose()
             if protocol.is_probing and self._opener.is_process:

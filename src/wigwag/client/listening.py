@@ -8,12 +8,11 @@ Spec: basic/utilities/subscriptions, 2025-11-25 server/resources#subscriptions
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypedDict
 
 from msgspec import UNSET
 
-from wigwag.errors import TransportError
 from wigwag.jsonrpc.messages import RequestId
 from wigwag.protocol.events import NotificationReceived
 from wigwag.protocol.subscriptions import Change, covers
@@ -82,8 +81,10 @@ class Changes:
         self.subscription_id: RequestId | None = None
         """The id of the modern request; `None` in a legacy session."""
         self.acknowledged = asyncio.Event()
-        self.is_open = False
-        """Whether the server has agreed, since it was last asked."""
+        self.on_acknowledged: Callable[[], object] = lambda: None
+        """Called each time the server has agreed."""
+        self.is_of_use = False
+        """Whether the server has reported anything, since it was last asked."""
         self.subscribed: list[str] = []
         """The resources that a legacy session was asked to report on."""
         # Each distinct change is queued once: a reader that is slow misses nothing by that.
@@ -121,14 +122,34 @@ class Changes:
             return
         if event.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED:
             self.honored = event.params.notifications
-            self.is_open = True
             self.acknowledged.set()
+            self.on_acknowledged()
         else:
             kind = _KINDS.get(event.method, Change)
             change = kind(method=event.method, uri=getattr(event.params, "uri", None))
             if covers(self.wanted, change):
-                self._pending[change] = None
-                self._arrived.set()
+                self.is_of_use = True
+                self.report(change)
+
+    def report(self, change: Change) -> None:
+        """Let a change be read, unless it is still to be read from before."""
+        self._pending[change] = None
+        self._arrived.set()
+
+    def all_listened_for(self) -> list[Change]:
+        """Return one change of all that is listened for: what may have been missed."""
+        honored = self.honored
+        changes: list[Change] = []
+        if honored.tools_list_changed is True:
+            changes.append(ToolsListChanged())
+        if honored.prompts_list_changed is True:
+            changes.append(PromptsListChanged())
+        if honored.resources_list_changed is True:
+            changes.append(ResourcesListChanged())
+        return [
+            *changes,
+            *(ResourceUpdated(uri=uri) for uri in honored.resource_subscriptions or ()),
+        ]
 
     def end(self, reason: Exception | None) -> None:
         """Let the iteration end, once what was reported before has been read."""
@@ -138,6 +159,11 @@ class Changes:
             self._arrived.set()
 
     @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will be reported."""
+        return self._ended is not False
+
+    @property
     def failure(self) -> Exception | None:
         """Why it has ended, when that was no orderly end."""
         return self._ended if isinstance(self._ended, Exception) else None
@@ -145,8 +171,3 @@ class Changes:
 
 def _is_same(one: object, other: RequestId) -> bool:
     return type(one) is type(other) and one == other
-
-
-def is_worth_retrying(reason: Exception | None) -> bool:
-    """Tell whether a subscription ended because its connection did."""
-    return isinstance(reason, TransportError)

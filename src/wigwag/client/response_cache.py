@@ -52,6 +52,10 @@ Ask = Callable[[], Awaitable[Raw]]
 MAX_TTL_MS: Final = 365 * 24 * 3_600_000
 # While a store fails, no more groups are noted that it has to forget.
 MAX_INVALID: Final = 10_000
+# Names that a server chooses stand in keys as they are up to so many characters.
+MAX_NAME: Final = 256
+# What is read at URIs so many levels above one that has changed may be another, too.
+MAX_PARENTS: Final = 32
 
 _CHANGED: Final[Mapping[str, Sequence[str]]] = {
     NOTIFICATIONS_TOOLS_LIST_CHANGED: (TOOLS_LIST,),
@@ -129,7 +133,8 @@ class ResponseCache:
         self._name = name
         self._principal = principal
         self._clock = clock
-        self._store = GuardedStore(policy.store or MemoryCacheStore(clock=clock), clock=clock)
+        store = MemoryCacheStore(clock=clock) if policy.store is None else policy.store
+        self._store = GuardedStore(store, clock=clock)
         self._base = ""
         self._is_modern = False
         self._flights: dict[tuple[str, str], _Flight] = {}
@@ -301,7 +306,7 @@ class ResponseCache:
             if is_replacing:
                 await self._store.delete([place.group], place.keys)
             left = fresh_for - (self._clock() - received_at)
-            if is_kept and left > 0 and not flight.is_outdated:
+            if is_kept and left > 0:
                 value = b"%r\n%b" % (left, bytes(raw))
                 await self._store.save(place.group, key, value, left + self._policy.max_stale)
 
@@ -356,10 +361,12 @@ class ResponseCache:
     # --- places
 
     def _group(self, method: str, uri: str = "") -> str:
-        return f"{self._base}/{method}/{uri}"
+        return f"{self._base}/{method}/{uri if len(uri) <= MAX_NAME else _digest(uri)}"
 
     def _place(self, method: str, uri: str, cursor: str | UnsetType) -> _Place:
-        page = "" if cursor is UNSET else f"?{cursor}"
+        page = ""
+        if cursor is not UNSET:
+            page = f"?{cursor if len(cursor) <= MAX_NAME else _digest(cursor)}"
         principal = self._principal()
         keys = [f"public{page}"]
         if principal is not None:
@@ -404,7 +411,6 @@ async def _landing(flight: _Flight) -> Raw:
     finally:
         flight.waiting -= 1
         if not flight.waiting and not flight.task.done():
-            flight.is_outdated = True
             flight.task.cancel()
     error = flight.task.exception()
     if error is None:
@@ -448,8 +454,12 @@ def _with_parents(uri: str) -> list[str]:
     """
     found = [uri]
     scheme, mark, path = uri.partition("://")
-    while mark and "/" in path.rstrip("/"):
-        path = path.rstrip("/").rpartition("/")[0]
+    path = path.rstrip("/")
+    for _ in range(MAX_PARENTS):
+        path, slash, _ = path.rpartition("/")
+        if not (mark and slash):
+            break
+        path = path.rstrip("/")
         found += [f"{scheme}{mark}{path}", f"{scheme}{mark}{path}/"]
     return found
 

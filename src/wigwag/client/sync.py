@@ -24,7 +24,7 @@ from wigwag.client.listening import Changes
 from wigwag.client.loop_thread import Call, LoopThread
 from wigwag.errors import ConnectionClosed, LocalProtocolError
 from wigwag.protocol.subscriptions import Change
-from wigwag.schema import Implementation, ServerCapabilities, SubscriptionFilter
+from wigwag.schema import DiscoverResult, Implementation, ServerCapabilities, SubscriptionFilter
 
 __all__ = ["SyncChanges", "SyncClient", "connect_sync"]
 
@@ -180,6 +180,8 @@ class SyncClient:
         self._client = Client(target, **made_blocking(options, self._callbacks, self))
         self._lock = threading.Lock()
         self._loop: LoopThread | None = None
+        self._depth = 0  # of `with`
+        self._is_lazy = options.get("lazy", False)
 
     # --- connecting
 
@@ -196,9 +198,12 @@ class SyncClient:
             RemoteProtocolError: There is no revision that both speak.
             RequestFailed: The server refused.
         """
+        return self._open(Client.connect)
+
+    def _open(self, opening: Callable[[Client], Coroutine[Any, Any, Client]]) -> Self:
         loop, is_new = self._loop_to_connect()
         try:
-            loop.run(self._client.connect())
+            loop.run(opening(self._client))
         except BaseException:  # also for Ctrl+C: nobody would close what is being opened
             if is_new:
                 self.close()
@@ -218,12 +223,22 @@ class SyncClient:
             loop.join()
 
     def __enter__(self) -> Self:
-        """Connect."""
-        return self.connect()
+        """Connect, unless `lazy` leaves that to the first request."""
+        with self._lock:
+            self._depth += 1
+        try:
+            return self._open(Client.__aenter__)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *exc: object) -> None:
-        """Close."""
-        self.close()
+        """Close, when nobody else has entered."""
+        with self._lock:
+            self._depth -= 1
+            is_last = self._depth == 0
+        if is_last:
+            self.close()
 
     def __repr__(self) -> str:
         """What it is a client of, and whether it is connected."""
@@ -258,6 +273,15 @@ class SyncClient:
     def capabilities(self) -> ServerCapabilities:
         """The same as `server_capabilities`."""
         return self._client.capabilities
+
+    @property
+    def discovered(self) -> DiscoverResult | None:
+        """What a modern server said when it was asked, for `prior_discover` of another client.
+
+        It can be stored: `msgspec.json.encode` and `decode(data, type=DiscoverResult)`. `None` for
+        a legacy server, which has to be greeted each time.
+        """
+        return self._client.discovered
 
     @property
     def instructions(self) -> str | None:
@@ -325,6 +349,8 @@ class SyncClient:
 
     def _connected_loop(self) -> LoopThread:
         loop = self._loop
+        if loop is None and self._is_lazy:
+            return self._loop_to_connect()[0]
         if loop is None or (loop.is_ending and loop.is_of_this_process):
             raise LocalProtocolError("not connected: use `with client:` or `connect()`")
         return loop

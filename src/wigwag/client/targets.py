@@ -40,6 +40,7 @@ class Opener:
         name: What it is, for error texts.
         open_older: Opens a connection over HTTP+SSE, for servers that know nothing newer.
         url: The URL, without what may be secret in it, if it is one.
+        key: What it is known by from one time to the next; `None` where there is nothing to know.
         is_http_sse: Whether the server is said to be of HTTP+SSE.
     """
 
@@ -51,6 +52,7 @@ class Opener:
         is_process: bool = False,
         open_older: Open | None = None,
         url: str | None = None,
+        key: str | None = None,
         is_http_sse: bool = False,
     ) -> None:
         self.open = open
@@ -58,6 +60,7 @@ class Opener:
         self.is_process = is_process
         self.open_older = open_older
         self.url = url
+        self.key = key or url
         self.is_http_sse = is_http_sse
 
 
@@ -134,7 +137,15 @@ def _process_opener(
     async def spawn() -> Connection:
         return await spawn_server(server, on_stderr=on_stderr, max_line_bytes=max_message_bytes)
 
-    return Opener(spawn, f"the server `{server}`", is_process=True)
+    return Opener(spawn, f"the server `{server}`", is_process=True, key=_key_of(server))
+
+
+def _key_of(server: StdioServerParameters) -> str:
+    """Return what a command is known by: what may be secret in its arguments is not in it."""
+    from hashlib import sha256  # noqa: PLC0415 - not every client starts a process
+
+    what = msgspec.json.encode([server.command, list(server.args), str(server.cwd or "")])
+    return f"stdio:{os.path.basename(server.command)}:{sha256(what).hexdigest()[:16]}"
 
 
 def is_for_url(target: Any) -> bool:

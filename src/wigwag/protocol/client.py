@@ -100,7 +100,7 @@ from wigwag.schema import (
     project,
 )
 
-__all__ = ["ClientDescription", "ClientProtocol", "Era", "may_be_http_sse"]
+__all__ = ["ClientDescription", "ClientProtocol", "Era", "is_of_another_era", "may_be_http_sse"]
 
 Era = Literal["auto", "modern", "legacy"]
 
@@ -109,6 +109,17 @@ _MODERN_ERRORS: Final = (
     UNSUPPORTED_PROTOCOL_VERSION,
     HEADER_MISMATCH,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
+)
+
+# What servers answer that do not understand a request at all; the first two are SDKs' own, for one
+# that belongs to no session.
+_REFUSALS: Final = (
+    -32000,
+    -32001,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    INVALID_PARAMS,
+    UNSUPPORTED_PROTOCOL_VERSION,
 )
 
 # Statuses that say nothing about what a server speaks, only that it was not reached.
@@ -231,6 +242,18 @@ class ClientProtocol(PeerProtocol):
         else:
             self._initialize(now)
 
+    def adopt(self, result: DiscoverResult) -> Sequence[Event]:
+        """Begin with what the server has said to an earlier client: it is not asked again.
+
+        Returns:
+            `Connected`; nothing if there is no revision that both speak, and `connect` is to be
+            called.
+        """
+        version = self._mutual_version(result)
+        if self._state is not _State.NEW or version is None:
+            return ()
+        return self._take_as_modern(version, result)
+
     def _probe(self, version: str, now: float) -> None:
         self._state = _State.PROBING
         self._set_meta(version)
@@ -282,21 +305,21 @@ class ClientProtocol(PeerProtocol):
         if not isinstance(result, DiscoverResult):
             # Lenient servers of the legacy era answer `{}` to anything.
             return self._fall_back("it answered with something else", now)
-        mutual = [v for v in self._modern if v in result.supported_versions]
-        if not mutual:
+        version = self._mutual_version(result)
+        if version is None:
             if any(v in self._legacy for v in result.supported_versions):
                 return self._initialize(now)
             return self._fail(_no_common_version(self._description, result.supported_versions))
-        if message.request.token not in mutual:
-            self._set_meta(mutual[-1])
-        return self._succeed(
-            Connected(
-                mutual[-1],
-                _server_info(result),
-                result.capabilities,
-                result.instructions,
-            )
-        )
+        return self._take_as_modern(version, result)
+
+    def _mutual_version(self, result: DiscoverResult) -> str | None:
+        mutual = [v for v in self._modern if v in result.supported_versions]
+        return mutual[-1] if mutual else None
+
+    def _take_as_modern(self, version: str, result: DiscoverResult) -> Sequence[Event]:
+        self._set_meta(version)
+        info, capabilities = _server_info(result), result.capabilities
+        return self._succeed(Connected(version, info, capabilities, result.instructions, result))
 
     def _receive_probe_error(self, event: ErrorReceived, now: float) -> Sequence[Event]:
         error = event.error
@@ -714,6 +737,17 @@ def may_be_http_sse(failure: Exception) -> bool:
         return False
     status = failure if isinstance(failure, HttpStatusError) else failure.__cause__
     return isinstance(status, HttpStatusError) and _speaks_of_legacy(status.status)
+
+
+def is_of_another_era(failure: Exception) -> bool:
+    """Tell whether a modern request may have failed because the server is not modern at all.
+
+    So it answers before it has looked at anything else: nothing was done.
+    """
+    if isinstance(failure, RequestFailed):
+        return failure.code in _REFUSALS
+    status = failure.status if isinstance(failure, HttpStatusError) else None
+    return _speaks_of_legacy(status) or isinstance(failure, NotMcp)
 
 
 def _speaks_of_legacy(status: int | None) -> bool:

@@ -3,20 +3,25 @@
 Every name says what has happened; the docstring says what to do about it.
 """
 
+from __future__ import annotations
+
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.jsonrpc.inflight import OutgoingRequest
 from wigwag.jsonrpc.messages import ErrorObject, InvalidMessage, RequestId
-from wigwag.schema import (
-    ClientCapabilities,
-    Implementation,
-    ProgressNotificationParams,
-    RequestMetaObject,
-    ServerCapabilities,
-)
+
+if TYPE_CHECKING:  # loaded when first used
+    from wigwag.schema import (
+        ClientCapabilities,
+        DiscoverResult,
+        Implementation,
+        ProgressNotificationParams,
+        RequestMetaObject,
+        ServerCapabilities,
+    )
 
 
 class RequestReceived(Struct, eq=False):
@@ -139,12 +144,14 @@ class Connected(Struct, eq=False, frozen=True):
         server_info: What the server calls itself; `UNSET` when it does not say.
         capabilities: What the server declared.
         instructions: What the server wants the model to know.
+        discovered: All that a modern server said, if it was asked.
     """
 
     revision: str
     server_info: Implementation | UnsetType
     capabilities: ServerCapabilities
     instructions: str | UnsetType
+    discovered: DiscoverResult | None = None
 
 
 class ConnectFailed(Struct, eq=False, frozen=True):

@@ -46,7 +46,7 @@ from wigwag.protocol.peer import decode_error_data
 from wigwag.runtime.callbacks import Callbacks
 from wigwag.runtime.failures import describe_failure
 from wigwag.runtime.wire_log import open_wire_log
-from wigwag.schema import ProgressNotificationParams
+from wigwag.schema import DiscoverResult, ProgressNotificationParams
 from wigwag.transports.contract import Connection, ExchangeConnection, Received
 
 _logger = logging.getLogger("wigwag.client")
@@ -76,6 +76,8 @@ class ClientConnection:
         on_notification: Called with each notification that belongs to no request.
         on_lost: Called with the reason when nothing can be asked any more, unless this side wanted
             it so.
+        may_resume: Whether a stream of the connection that was cut is gone on with, if it can be.
+        on_resumed: Called when one is, as `ExchangeReceiver.stream_resumed`.
     """
 
     def __init__(
@@ -86,6 +88,8 @@ class ClientConnection:
         answer: AnswerServer,
         on_notification: OnNotification,
         on_lost: Callable[[Exception], object] = lambda _: None,
+        may_resume: bool = True,
+        on_resumed: Callable[[str | None, str, bool], object] = lambda *_: None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._connection = connection
@@ -95,6 +99,8 @@ class ClientConnection:
         self._answer = answer
         self._on_notification = on_notification
         self._on_lost = on_lost
+        self._may_resume = may_resume
+        self._on_resumed = on_resumed
         self._wire = open_wire_log("client")
         self._connected: asyncio.Future[Connected] = self._loop.create_future()
         self._timer: asyncio.TimerHandle | None = None
@@ -139,19 +145,34 @@ class ClientConnection:
         return self._exchanges
 
     @property
+    def reason(self) -> Exception | None:
+        """Why nothing can be sent any more."""
+        return self._reason
+
+    @property
     def has_lost_session(self) -> bool:
         """Whether nothing can be sent any more only because the server forgot the session."""
         return isinstance(self._reason, SessionLost)
 
-    async def connect(self, *, skip_probe: bool = False) -> Connected:
+    async def connect(
+        self, *, skip_probe: bool = False, prior: DiscoverResult | None = None
+    ) -> Connected:
         """Find out what the server speaks.
+
+        Args:
+            skip_probe: Greet it as a legacy server at once.
+            prior: What it has said earlier: if that is of use, it is asked nothing.
 
         Raises:
             ConnectionClosed: The server has gone before it said so.
             RemoteProtocolError: There is no revision that both speak, or the server did not answer.
             RequestFailed: The server refused.
         """
-        self._protocol.connect(now=self._loop.time(), skip_probe=skip_probe)
+        adopted = () if prior is None else self._protocol.adopt(prior)
+        for event in adopted:
+            self._note(event)
+        if not adopted:
+            self._protocol.connect(now=self._loop.time(), skip_probe=skip_probe)
         self._flush()
         self._arm(self._protocol.next_deadline())
         return await asyncio.shield(self._connected)
@@ -282,6 +303,14 @@ class ClientConnection:
         if self._reason is None:
             self._reason = SessionLost(reason.reason)
             self._on_lost(self._reason)
+
+    def may_resume(self) -> bool:
+        """Tell whether streams are to be gone on with."""
+        return self._may_resume
+
+    def stream_resumed(self, method: str | None, reason: str, *, is_whole: bool) -> None:
+        """Pass it on."""
+        self._on_resumed(method, reason, is_whole)
 
     def _receive_overlong(self, head: bytes, limit: int) -> Sequence[Event]:
         invalid = overlong_message(head, limit)

@@ -19,8 +19,16 @@ from tests.pair import (
     result,
 )
 from tests.unit.protocol.nesting import depths, nested
-from wigwag.errors import InvalidResult, LocalProtocolError, RemoteProtocolError, RequestFailed
-from wigwag.protocol.client import ClientDescription, ClientProtocol
+from wigwag.errors import (
+    ConnectionClosed,
+    HttpStatusError,
+    InvalidResult,
+    LocalProtocolError,
+    NotMcp,
+    RemoteProtocolError,
+    RequestFailed,
+)
+from wigwag.protocol.client import ClientDescription, ClientProtocol, is_of_another_era
 from wigwag.protocol.events import (
     Connected,
     ConnectFailed,
@@ -32,19 +40,23 @@ from wigwag.schema import (
     LEGACY_REVISIONS,
     MODERN_REVISIONS,
     PROTOCOL_VERSION_KEY,
+    SERVER_INFO_KEY,
     V2024_11_05,
     V2025_03_26,
     V2025_11_25,
     V2026_07_28,
     CallToolRequestParams,
     ClientCapabilities,
+    DiscoverResult,
     ElicitationCapability,
     Implementation,
     PaginatedRequestParams,
     RootsCapability,
     SamplingCapability,
+    ServerCapabilities,
     SubscriptionFilter,
     SubscriptionsListenRequestParams,
+    ToolsCapability,
 )
 
 ASKABLE = ClientCapabilities(
@@ -480,3 +492,61 @@ def test_a_server_can_cancel_nothing_else_of_ours() -> None:
     server.say(notification("notifications/cancelled", {"requestId": asked.id}))
     only(MessageIgnored, server.events)
     assert server.client.fail_all() == [asked]
+
+
+# --- what a server said earlier
+
+
+def test_a_server_that_is_known_already_is_asked_nothing() -> None:
+    client = ClientProtocol(client_description())
+    earlier = DiscoverResult(
+        supported_versions=[V2026_07_28],
+        capabilities=ServerCapabilities(tools=ToolsCapability()),
+        meta={SERVER_INFO_KEY: {"name": "kites", "version": "3"}},
+    )
+    connected = only(Connected, client.adopt(earlier))
+    assert connected.revision == V2026_07_28
+    assert connected.server_info == Implementation(name="kites", version="3")
+    assert connected.discovered is earlier
+    assert client.messages_to_send() == []
+    client.send_request("tools/list", PaginatedRequestParams(), now=0)
+    (sent,) = client.messages_to_send()
+    assert json.loads(sent)["params"]["_meta"][PROTOCOL_VERSION_KEY] == V2026_07_28
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(LEGACY_REVISIONS, [V2026_07_28]), (MODERN_REVISIONS, ["2031-01-01"])]
+)
+def test_what_a_server_said_earlier_is_of_no_use_without_a_common_revision(
+    ours: Any, theirs: list[str]
+) -> None:
+    client = ClientProtocol(client_description(revisions=ours))
+    earlier = DiscoverResult(supported_versions=theirs, capabilities=ServerCapabilities())
+    assert client.adopt(earlier) == ()
+    client.connect(now=0)
+    assert len(client.messages_to_send()) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "is_of_another"),
+    [
+        (RequestFailed(-32601, "Method not found"), True),
+        (RequestFailed(-32602, "Received request before initialization"), True),
+        (RequestFailed(-32022, "Unsupported protocol version"), True),
+        (RequestFailed(-32603, "Internal error"), False),
+        (RequestFailed(429, "Slow down"), False),
+        (HttpStatusError("http://a/", 400, "Bad Request", "", {}), True),
+        (HttpStatusError("http://a/", 404, "Not Found", "", {}), True),
+        (HttpStatusError("http://a/", 401, "Unauthorized", "", {}), False),
+        (HttpStatusError("http://a/", 503, "Service Unavailable", "", {}), False),
+        (NotMcp("a page"), True),
+        (ConnectionClosed("cut"), False),
+    ],
+    ids=str,
+)
+def test_only_a_refusal_shows_that_a_server_is_of_another_era(
+    failure: Exception,
+    *,
+    is_of_another: bool,
+) -> None:
+    assert is_of_another_era(failure) is is_of_another
