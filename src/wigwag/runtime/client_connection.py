@@ -475,6 +475,6 @@ def describe_junk(message: InvalidMessage) -> str:
     if message.code != PARSE_ERROR:
         return f"skipped a message of the server: {message.reason}: {excerpt!r}"
     return (
-        f"skipped what the server wrote to its standard output, which is not JSON-RPC: {excerpt!r} "
+        f"skipped what the server sent, which is not JSON-RPC: {excerpt!r} "
         "(a stdio server must print to standard error only)"
     )
