@@ -58,8 +58,9 @@ async def measure(options: argparse.Namespace) -> dict[str, float]:
                 calls += 1
             return calls
 
-        await call_until(time.perf_counter() + 0.1)
+        await call()
         figures = {"connect_ms": (time.perf_counter() - STARTED) * 1e3}
+        await call_until(time.perf_counter() + 0.1)
         for name, width in (("seq", 1), ("conc", options.width)):
             cpu, start = time.process_time(), time.perf_counter()
             stop = start + options.secs

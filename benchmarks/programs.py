@@ -99,12 +99,16 @@ MCP: Final = Program(
 )
 FASTMCP: Final = Program(
     "FastMCP 4.2.3",
+    stdio_client=[FASTMCP_PYTHON, str(HERE / "peers" / "fastmcp_client.py")],
+    http_client=[FASTMCP_PYTHON, str(HERE / "peers" / "fastmcp_client.py"), "--http"],
     http=[FASTMCP_PYTHON, str(HERE / "peers" / "fastmcp_server.py"), "--http"],
     json=["--json"],
     needs=(FASTMCP_PYTHON,),
 )
 TYPESCRIPT: Final = Program(
     "TypeScript 2.4.0",
+    stdio_client=["node", str(HERE / "peers" / "typescript_client.mjs")],
+    http_client=["node", str(HERE / "peers" / "typescript_client.mjs"), "--http"],
     http=["node", str(HERE / "peers" / "typescript_server.mjs"), "--http"],
     json=["--json"],
     warm_up=2.0,
@@ -114,7 +118,8 @@ TYPESCRIPT: Final = Program(
 
 STDIO: Final = (HANDWRITTEN, WIGWAG, MCP)
 HTTP: Final = (BARE_ASGI, WIGWAG, MCP, FASTMCP, TYPESCRIPT)
-HTTP_CLIENTS: Final = (BARE_AIOHTTP, WIGWAG, MCP)
+STDIO_CLIENTS: Final = (HANDWRITTEN, WIGWAG, MCP, FASTMCP, TYPESCRIPT)
+HTTP_CLIENTS: Final = (BARE_AIOHTTP, WIGWAG, MCP, FASTMCP, TYPESCRIPT)
 
 
 def present(programs: Sequence[Program]) -> list[Program]:

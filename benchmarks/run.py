@@ -21,7 +21,7 @@ from typing import Final
 # A program finds modules beside itself, and these are named from the checkout on.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.client_rows import client_rows
+from benchmarks.client_rows import http_client_rows, stdio_client_rows
 from benchmarks.http_rows import http_rows
 from benchmarks.memory_rows import EMPTY, crowded_row, memory_rows
 from benchmarks.programs import (
@@ -30,6 +30,7 @@ from benchmarks.programs import (
     HTTP_CLIENTS,
     LOAD_CPU,
     STDIO,
+    STDIO_CLIENTS,
     WIGWAG,
     BenchmarkFailed,
     Program,
@@ -62,7 +63,10 @@ PARTS: Final[dict[str, list[Part]]] = {
         ("HTTP, memory for each that is open", HTTP, _memory),
         ("HTTP, modern, JSON, 32 connections", (EMPTY, WIGWAG), _crowded),
     ],
-    "client": [("HTTP, clients", HTTP_CLIENTS, client_rows)],
+    "client": [
+        ("stdio, clients", STDIO_CLIENTS, stdio_client_rows),
+        ("HTTP, clients", HTTP_CLIENTS, http_client_rows),
+    ],
 }
 
 

@@ -1,4 +1,4 @@
-"""What is measured over stdio: start, memory, calls per second of servers and of clients."""
+"""What is measured over stdio: start, memory, calls per second of servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.http_server import META
-from benchmarks.programs import HANDWRITTEN, HAS_PROC, SERVER_CPU, BenchmarkFailed, Program, pin
+from benchmarks.programs import HAS_PROC, SERVER_CPU, BenchmarkFailed, Program, pin
 from benchmarks.table import Goal, Row
 
 TEXT: Final = "bench-echo-payload " + "x" * 44
@@ -176,20 +176,6 @@ def calls(in_flight: int, text: str = TEXT) -> Callable[[Program, float], float]
     return sample
 
 
-def client_calls(figure: str) -> Callable[[Program, float], float]:
-    """Return what measures a client against the hand-written server."""
-
-    def sample(program: Program, seconds: float) -> float:
-        options = ["--secs", str(seconds), "--stdio", "--"]
-        command = [*program.stdio_client, *options, *HANDWRITTEN.stdio]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise BenchmarkFailed(f"{program.name} client failed:\n{done.stderr}")
-        return float(json.loads(done.stdout)[figure])
-
-    return sample
-
-
 METRICS: Final = (
     Metric("import of the server class", "ms", Goal(at_least=False, limit=1.3), import_ms),
     Metric("cold start to the first list", "ms", Goal(at_least=False, limit=1.5), cold_start_ms),
@@ -207,15 +193,6 @@ METRICS: Final = (
         "calls/s",
         Goal(at_least=True, limit=0.8),
         calls(1, "bench-echo-payload " + "x" * MEBIBYTE),
-    ),
-    Metric(
-        "client, one call at a time", "calls/s", Goal(at_least=True, limit=0.6), client_calls("seq")
-    ),
-    Metric(
-        "client, 64 calls in flight",
-        "calls/s",
-        Goal(at_least=True, limit=0.6),
-        client_calls("conc"),
     ),
 )
 
