@@ -21,13 +21,13 @@ TIMEOUTS = Timeouts(request=PATIENCE, connect=PATIENCE, probe=PATIENCE)
 
 @pytest.fixture
 async def client() -> AsyncIterator[Client]:
-    async with Client(python_command(TOOLS), timeouts=TIMEOUTS) as client:
+    async with Client(python_command(TOOLS), timeouts=TIMEOUTS, restart=False) as client:
         yield client
 
 
 @pytest.fixture
 async def restarting() -> AsyncIterator[Client]:
-    async with Client(python_command(TOOLS), timeouts=TIMEOUTS, restart=True) as client:
+    async with Client(python_command(TOOLS), timeouts=TIMEOUTS) as client:
         yield client
 
 
@@ -87,13 +87,13 @@ async def test_a_client_whose_server_died_can_be_connected_anew(client: Client) 
     assert await process_id(client) > 0
 
 
-async def test_with_restart_the_next_call_works(restarting: Client) -> None:
+async def test_by_default_the_next_call_works(restarting: Client) -> None:
     first = await process_id(restarting)
     await kill(restarting)
     assert await process_id(restarting) != first
 
 
-async def test_with_restart_the_next_call_works_in_the_very_moment_of_the_death(
+async def test_by_default_the_next_call_works_in_the_very_moment_of_the_death(
     restarting: Client,
 ) -> None:
     first = await process_id(restarting)
@@ -103,7 +103,7 @@ async def test_with_restart_the_next_call_works_in_the_very_moment_of_the_death(
     assert await process_id(restarting) != first
 
 
-async def test_with_restart_a_read_only_tool_in_flight_is_called_again(
+async def test_by_default_a_read_only_tool_in_flight_is_called_again(
     restarting: Client, tmp_path: Path
 ) -> None:
     await restarting.list_tools()
@@ -112,7 +112,7 @@ async def test_with_restart_a_read_only_tool_in_flight_is_called_again(
     assert getattr(result.content[0], "text", None) == "call 2"
 
 
-async def test_with_restart_any_other_tool_in_flight_is_not(
+async def test_by_default_any_other_tool_in_flight_is_not(
     restarting: Client, tmp_path: Path
 ) -> None:
     await restarting.list_tools()
@@ -124,13 +124,13 @@ async def test_with_restart_any_other_tool_in_flight_is_not(
     assert file.read_bytes() == b"x"
 
 
-async def test_with_restart_many_calls_at_once_start_one_server(restarting: Client) -> None:
+async def test_by_default_many_calls_at_once_start_one_server(restarting: Client) -> None:
     await kill(restarting)
     pids = await asyncio.gather(*(process_id(restarting) for _ in range(10)))
     assert len(set(pids)) == 1
 
 
-async def test_with_restart_a_closed_client_stays_closed(restarting: Client) -> None:
+async def test_by_default_a_closed_client_stays_closed(restarting: Client) -> None:
     await restarting.close()
     with pytest.raises(Exception, match="not connected"):
         await restarting.call_tool("echo", {"text": "hello"})

@@ -243,7 +243,9 @@ async def test_a_client_can_be_used_in_another_event_loop(revision: str) -> None
 
 
 @pytest.mark.parametrize("transport", SOCKETS)
-async def test_calls_fail_the_moment_the_server_is_gone(revision: str, transport: str) -> None:
+async def test_without_healing_calls_fail_the_moment_the_server_is_gone(
+    revision: str, transport: str
+) -> None:
     server = Server("s")
     began = asyncio.Event()
 
@@ -252,7 +254,10 @@ async def test_calls_fail_the_moment_the_server_is_gone(revision: str, transport
         began.set()
         await asyncio.Event().wait()
 
-    async with listening(server, transport) as address, Client(address, mode=revision) as client:
+    async with (
+        listening(server, transport) as address,
+        Client(address, mode=revision, heal=False) as client,
+    ):
         calling = [asyncio.create_task(client.call_tool("hang")) for _ in range(3)]
         async with asyncio.timeout(PATIENCE):
             await began.wait()
@@ -268,9 +273,9 @@ async def test_calls_fail_the_moment_the_server_is_gone(revision: str, transport
             await client.ping()
 
 
-async def test_with_restart_the_connection_is_opened_anew_by_itself(revision: str) -> None:
+async def test_the_connection_is_opened_anew_by_itself(revision: str) -> None:
     peer = PeerServer(revision)
-    async with client_of(peer, restart=True) as client:
+    async with client_of(peer) as client:
         listing = asyncio.create_task(client.list_tools())
         await peer.next("tools/list")
         peer.connection.abort()
@@ -296,7 +301,7 @@ async def test_the_level_of_log_messages_survives_a_restart(revision: str) -> No
                 levels.append(asked["params"]["level"])
             peer.reply(asked, **({"content": []} if asked["method"] == "tools/call" else {}))
 
-    async with client_of(peer, restart=True) as client:
+    async with client_of(peer) as client:
         serving = asyncio.create_task(serve())
         await client.set_logging_level("error")
         peer.connection.abort()

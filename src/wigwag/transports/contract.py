@@ -85,6 +85,21 @@ class ExchangeReceiver(Receiver, Protocol):
         """Learn that nothing more can be asked here. What was asked may still be answered."""
         ...
 
+    def may_resume(self) -> bool:
+        """Tell whether a stream that has ended too early is to be asked for again."""
+        ...
+
+    def stream_resumed(self, method: str | None, reason: str, *, is_whole: bool) -> None:
+        """Learn that a stream had ended, for a reason, and goes on.
+
+        Args:
+            method: Of the request whose stream it is; `None` for the stream of what the server
+                says of its own accord.
+            reason: Why it had ended.
+            is_whole: Whether it goes on behind the last event, so that nothing was missed.
+        """
+        ...
+
 
 @runtime_checkable
 class ExchangeConnection(Connection, Protocol):

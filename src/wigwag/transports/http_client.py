@@ -233,13 +233,13 @@ class StreamableHttpConnection(HttpConnection):
         def is_answered() -> bool:
             return not self._receiver.is_waiting(request_id)
 
-        stream = self._stream(deliver, is_answered)
+        stream = self._stream(deliver, is_answered, envelope.method)
         await stream.read(response)
         if is_answered():
             return
         await response.aclose()
         reason = ""
-        if envelope.version is None and stream.is_resumable:
+        if envelope.version is None and stream.is_resumable and self._receiver.may_resume():
             reason = await stream.resume()
             if is_answered():
                 return
@@ -252,7 +252,7 @@ class StreamableHttpConnection(HttpConnection):
         stream = self._stream(self._deliver, lambda: self._is_closed)
         self._own_stream = stream
         try:
-            await stream.listen()
+            await stream.listen(again=self._receiver.may_resume())
         except Exception as error:  # noqa: BLE001 - there is nobody to raise it to
             _logger.warning("cannot listen to %s: %s", self._peer.name, error)
         refusal = stream.refusal if stream.was_open else None
@@ -260,10 +260,20 @@ class StreamableHttpConnection(HttpConnection):
             self._lose_session(_session_lost(refusal))
 
     def _stream(
-        self, deliver: Callable[[Sequence[Received]], None], is_done: Callable[[], bool]
+        self,
+        deliver: Callable[[Sequence[Received]], None],
+        is_done: Callable[[], bool],
+        method: str | None = None,
     ) -> EventStream:
+        def note_resumed(reason: str, is_whole: bool) -> None:  # noqa: FBT001
+            self._receiver.stream_resumed(method, reason, is_whole=is_whole)
+
         return EventStream(
-            self._peer, headers=lambda: self._session_headers, deliver=deliver, is_done=is_done
+            self._peer,
+            headers=lambda: self._session_headers,
+            deliver=deliver,
+            is_done=is_done,
+            on_resumed=note_resumed,
         )
 
     def _deliver(self, messages: Sequence[Received], request_id: RequestId | None = None) -> None:

@@ -40,6 +40,8 @@ class EventStream:
         headers: Returns the headers that every request has.
         deliver: Takes the messages.
         is_done: Tells whether what was waited for has come.
+        on_resumed: Called when it goes on after an end, with the reason for that, and whether it
+            goes on behind the last event.
     """
 
     def __init__(
@@ -49,11 +51,14 @@ class EventStream:
         headers: Callable[[], dict[str, str]],
         deliver: Callable[[Sequence[Received]], None],
         is_done: Callable[[], bool],
+        on_resumed: Callable[[str, bool], None],
     ) -> None:
         self._peer = peer
         self._headers = headers
         self._deliver = deliver
         self._is_done = is_done
+        self._on_resumed = on_resumed
+        self._end = ""  # of the response that was read last
         self._decoder = SseDecoder(max_event_bytes=peer.max_message_bytes)
         self.is_open = False
         """Whether the server has a stream that it sends something on, as far as is known."""
@@ -83,17 +88,25 @@ class EventStream:
                     if self._is_done():
                         await _finish(response)
                         return True
-        except ConnectionClosed:
-            pass  # a cut is like any other end without the answer
+            self._end = "the server ended it"
+        except ConnectionClosed as cut:  # it is like any other end without the answer
+            self._end = str(cut)
         return (
             is_useful
             or self._decoder.last_event_id != last_event_id
             or asyncio.get_running_loop().time() - begun >= _USEFUL_SECONDS
         )
 
-    async def listen(self) -> None:
-        """Ask for the stream, and again whenever it ends, until there is no use in that."""
-        await self._get_again(0.0, _MAX_TRIES_TO_LISTEN)
+    async def listen(self, *, again: bool) -> None:
+        """Ask for the stream, and again whenever it ends, until there is no use in that.
+
+        Args:
+            again: Whether it may be asked for more than once.
+        """
+        if again:
+            await self._get_again(0.0, _MAX_TRIES_TO_LISTEN)
+        else:
+            await self._get()
 
     async def resume(self) -> str:
         """Go on from the last event until it is done, and return why it is not done, if so."""
@@ -125,6 +138,8 @@ class EventStream:
         try:
             if response.status == 200 and is_event_stream(response):
                 self.is_open = self.was_open = True
+                if self._end:
+                    self._on_resumed(self._end, self.is_resumable)
                 return await self.read(response), ""
             self.refusal = await self._peer.refusal(response)
             return (False if response.status >= 500 else None), str(self.refusal)

@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from wigwag.client.listening import Changes, is_worth_retrying
-from wigwag.errors import ConnectionClosed, RemoteProtocolError, ServerStartFailed
+from wigwag.client.listening import (
+    Changes,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
+from wigwag.errors import ConnectionClosed
 from wigwag.protocol.events import NotificationReceived
 from wigwag.protocol.subscriptions import Change
 from wigwag.schema import (
@@ -170,8 +176,33 @@ async def test_the_first_end_is_the_one_that_counts() -> None:
     assert failed.failure is first
 
 
-def test_only_a_lost_connection_is_worth_another_try() -> None:
-    assert is_worth_retrying(ConnectionClosed("gone"))
-    assert is_worth_retrying(ServerStartFailed("no"))
-    assert not is_worth_retrying(None)
-    assert not is_worth_retrying(RemoteProtocolError("broken"))
+async def test_what_may_have_been_missed_is_one_change_of_all_that_is_reported() -> None:
+    changes = Changes(WANTED)
+    changes.honored = SubscriptionFilter(
+        tools_list_changed=True,
+        prompts_list_changed=True,
+        resources_list_changed=True,
+        resource_subscriptions=["s://a", "s://b"],
+    )
+    assert changes.all_listened_for() == [
+        ToolsListChanged(),
+        PromptsListChanged(),
+        ResourcesListChanged(),
+        ResourceUpdated(uri="s://a"),
+        ResourceUpdated(uri="s://b"),
+    ]
+    changes.honored = SubscriptionFilter(prompts_list_changed=True)
+    assert changes.all_listened_for() == [PromptsListChanged()]
+
+
+async def test_what_is_still_to_be_read_is_not_reported_twice() -> None:
+    changes = Changes(WANTED)
+    for _ in range(2):
+        changes.report(ToolsListChanged())
+        changes.report(PromptsListChanged())
+    assert [await anext(changes), await anext(changes)] == [
+        ToolsListChanged(),
+        PromptsListChanged(),
+    ]
+    changes.end(None)
+    assert [change async for change in changes] == []

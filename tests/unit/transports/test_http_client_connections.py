@@ -32,6 +32,7 @@ class Side:
         self.received: list[Any] = []
         self.failed: dict[RequestId, Exception] = {}
         self.lost: list[Exception | None] = []
+        self.resumed: list[tuple[str | None, bool]] = []
         self.waiting: set[RequestId] = set()
         self._news = asyncio.Event()
 
@@ -61,6 +62,12 @@ class Side:
     def session_lost(self, reason: SessionLost) -> None:
         self.lost.append(reason)
         self._news.set()
+
+    def may_resume(self) -> bool:
+        return True
+
+    def stream_resumed(self, method: str | None, reason: str, *, is_whole: bool) -> None:
+        self.resumed.append((method, is_whole))
 
     async def wait(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE):
