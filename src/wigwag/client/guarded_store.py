@@ -26,11 +26,19 @@ class GuardedStore:
 
     Args:
         store: The store.
+        patience: Seconds to wait for it; `None` for one of our own, which always answers at once.
         clock: Tells the time in seconds.
     """
 
-    def __init__(self, store: CacheStore, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        store: CacheStore,
+        *,
+        patience: float | None = PATIENCE,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._store = store
+        self._patience = patience
         self._clock = clock
         self._rests_until = 0.0
         self._is_failing = False
@@ -49,16 +57,18 @@ class GuardedStore:
         return bool(await self._call(lambda: self._store.delete(groups, keys)))
 
     async def _call(self, operation: Callable[[], Awaitable[T]]) -> tuple[T] | None:
+        if self._patience is None:
+            return (await operation(),)
         if self._is_failing and self._clock() < self._rests_until:
             return None
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(self._patience):
                 result = await operation()
         except Exception as error:  # noqa: BLE001 - it is somebody else's code
             self._rests_until = self._clock() + REST
             if not self._is_failing:
                 self._is_failing = True
-                reason = f"it did not answer within {PATIENCE:g} s"
+                reason = f"it did not answer within {self._patience:g} s"
                 if not isinstance(error, TimeoutError):
                     reason = f"{type(error).__name__}: {error}"
                 _logger.warning(

@@ -15,10 +15,10 @@ import asyncio
 import copy
 import hashlib
 import logging
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Final, NamedTuple
-from uuid import uuid4
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -26,7 +26,6 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from wigwag.client.cache_policy import CachePolicy
 from wigwag.client.guarded_store import GuardedStore
 from wigwag.errors import HttpStatusError, RequestTimedOut, TLSFailed, TransportError
-from wigwag.protocol.events import NotificationReceived
 from wigwag.schema import (
     METHODS,
     MODERN_REVISIONS,
@@ -133,8 +132,11 @@ class ResponseCache:
         self._name = name
         self._principal = principal
         self._clock = clock
-        store = MemoryCacheStore(clock=clock) if policy.store is None else policy.store
-        self._store = GuardedStore(store, clock=clock)
+        if policy.store is None:
+            own = MemoryCacheStore(clock=clock)
+            self._store = GuardedStore(own, patience=None, clock=clock)
+        else:
+            self._store = GuardedStore(policy.store, clock=clock)
         self._base = ""
         self._is_modern = False
         self._flights: dict[tuple[str, str], _Flight] = {}
@@ -155,7 +157,7 @@ class ResponseCache:
         self._is_closed = False
         self._is_modern = revision in MODERN_REVISIONS
         # What is no URL is another server each time: it was started for this connection.
-        server = uuid4().hex if self._server is None else self._server
+        server = _unique() if self._server is None else self._server
         declared = msgspec.json.encode(capabilities, order="deterministic").decode()
         self._base = _digest(server, revision, declared)
 
@@ -323,15 +325,18 @@ class ResponseCache:
 
     # --- what becomes invalid
 
-    def note(self, event: NotificationReceived) -> None:
-        """Take a notification of the server, which may say that something has changed."""
-        if event.method in _CHANGED:
-            self.invalidate(*_CHANGED[event.method])
-        elif event.method == NOTIFICATIONS_RESOURCES_UPDATED:
+    def note(self, notification: str, uri: str | None = None) -> None:
+        """Note what the server reports, which may be that something has changed.
+
+        Args:
+            notification: The method of the notification.
+            uri: The resource that it is about.
+        """
+        if notification in _CHANGED:
+            self.invalidate(*_CHANGED[notification])
+        elif notification == NOTIFICATIONS_RESOURCES_UPDATED and uri is not None:
             # It may be a part of what was read.
-            self._invalidate(
-                [self._group(RESOURCES_READ, uri) for uri in _with_parents(event.params.uri)]
-            )
+            self._invalidate([self._group(RESOURCES_READ, each) for each in _with_parents(uri)])
 
     def invalidate(self, *methods: str) -> None:
         """Give no answer any more that was got for these methods so far; not for reading."""
@@ -342,7 +347,7 @@ class ResponseCache:
             self._invalid.update((group, object()) for group in groups)
             if len(self._invalid) > MAX_INVALID:  # all is, then
                 self._invalid.clear()
-                self._base = _digest(self._base, uuid4().hex)
+                self._base = _digest(self._base, _unique())
         for key, flight in list(self._flights.items()):
             if key[0] in groups:
                 flight.is_outdated = True
@@ -396,7 +401,7 @@ def principal_of(policy: CachePolicy, headers: Any, http_client: Any) -> Callabl
         return computed
     if callable(headers) or http_client is not None:
         return lambda: None
-    own = uuid4().hex
+    own = _unique()
     if not headers:
         return lambda: own
     # A mapping that is changed later changes who asks.
@@ -411,6 +416,7 @@ async def _landing(flight: _Flight) -> Raw:
     finally:
         flight.waiting -= 1
         if not flight.waiting and not flight.task.done():
+            flight.is_outdated = True
             flight.task.cancel()
     error = flight.task.exception()
     if error is None:
@@ -467,3 +473,7 @@ def _with_parents(uri: str) -> list[str]:
 def _digest(*parts: str) -> str:
     encoded = msgspec.json.encode(parts)
     return hashlib.sha256(encoded).hexdigest()[:32]
+
+
+def _unique() -> str:
+    return os.urandom(16).hex()
