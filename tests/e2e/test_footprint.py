@@ -82,6 +82,22 @@ def test_the_server_class_loads_nothing_of_http_of_the_client_or_of_an_extra() -
     assert among(loaded, NOT_FOR_A_STDIO_SERVER) == []
 
 
+def test_the_server_class_loads_no_types_of_what_few_servers_have() -> None:
+    loaded = loaded_by("import wigwag; wigwag.Server")
+    assert "wigwag.schema.tools" in loaded
+    few = ("completion", "elicitation", "prompts", "resources", "roots", "sampling", "tasks")
+    assert among(loaded, tuple(f"wigwag.schema.{name}" for name in few)) == []
+
+
+def test_the_types_are_told_without_loading_them() -> None:
+    told = loaded_by("""
+from wigwag import schema
+assert "Prompt" in dir(schema) and "Prompt" in schema.__all__
+assert not hasattr(schema, "Prompts")
+""")
+    assert among(told, ("wigwag.schema.prompts",)) == []
+
+
 def test_the_client_class_does_not_load_the_server() -> None:
     loaded = loaded_by("import wigwag; wigwag.Client")
     assert "wigwag.client.client" in loaded

@@ -145,6 +145,7 @@ class Connected(Struct, eq=False, frozen=True):
         capabilities: What the server declared.
         instructions: What the server wants the model to know.
         discovered: All that a modern server said, if it was asked.
+        losses: What was malformed in what it said, and is left out.
     """
 
     revision: str
@@ -152,6 +153,7 @@ class Connected(Struct, eq=False, frozen=True):
     capabilities: ServerCapabilities
     instructions: str | UnsetType
     discovered: DiscoverResult | None = None
+    losses: list[str] = []
 
 
 class ConnectFailed(Struct, eq=False, frozen=True):

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
+from wigwag import schema
 from wigwag.errors import RequestFailed
 from wigwag.schema import (
     COMPLETION_COMPLETE,
@@ -21,9 +22,7 @@ from wigwag.schema import (
     V2024_11_05,
     ClientCapabilities,
     ClientTasksCapability,
-    CreateMessageRequestParams,
     ElicitationCapability,
-    ElicitRequestURLParams,
     RootsCapability,
     SamplingCapability,
     ServerCapabilities,
@@ -89,12 +88,12 @@ def required_client_capability(method: str, params: Struct | None) -> ClientCapa
     if method == ROOTS_LIST:
         return ClientCapabilities(roots=RootsCapability())
     if method == SAMPLING_CREATE_MESSAGE:
-        tools = isinstance(params, CreateMessageRequestParams) and (
+        tools = isinstance(params, schema.CreateMessageRequestParams) and (
             params.tools is not UNSET or params.tool_choice is not UNSET
         )
         return ClientCapabilities(sampling=SamplingCapability(tools={} if tools else UNSET))
     if method == ELICITATION_CREATE:
-        url = isinstance(params, ElicitRequestURLParams)
+        url = isinstance(params, schema.ElicitRequestURLParams)
         mode = ElicitationCapability(url={}) if url else ElicitationCapability()
         return ClientCapabilities(elicitation=mode)
     path = METHODS[method].client_capability

@@ -5,6 +5,7 @@ reading it. What is not plainly a sound tool call is left to the general way, wh
 say about it.
 """
 
+from collections.abc import Callable
 from typing import Final, Literal
 
 import msgspec
@@ -29,7 +30,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     error: Raw | UnsetType = UNSET
 
 
-_decode = msgspec.json.Decoder(Call).decode
+_decode: Callable[[bytes], Call] | None = None
 
 
 def decode_call(data: bytes) -> Call | None:
@@ -37,7 +38,14 @@ def decode_call(data: bytes) -> Call | None:
     if data.find(b'"tools/call"', 0, _FRONT_BYTES) < 0:
         return None
     try:
-        call = _decode(data)
+        call = (_decode or _make_decoder())(data)
     except UNDECODABLE:
         return None
     return call if call.result is UNSET and call.error is UNSET else None
+
+
+def _make_decoder() -> Callable[[bytes], Call]:
+    """Make what decodes, with the first call: it takes as long as the import of many modules."""
+    global _decode
+    _decode = msgspec.json.Decoder(Call).decode
+    return _decode

@@ -11,14 +11,15 @@ cancellation, is impossible.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from wigwag import schema
 from wigwag.jsonrpc.codec import (
     decode_message,
     encode_batch,
@@ -50,14 +51,10 @@ from wigwag.protocol.events import (
     ResponseReceived,
 )
 from wigwag.protocol.params import ParamsRefused, decode_params
-from wigwag.schema import (
-    NOTIFICATIONS_CANCELLED,
-    NOTIFICATIONS_PROGRESS,
-    V2025_03_26,
-    CancelledNotificationParams,
-    ProgressNotificationParams,
-    project,
-)
+from wigwag.schema import NOTIFICATIONS_CANCELLED, NOTIFICATIONS_PROGRESS, V2025_03_26, project
+
+if TYPE_CHECKING:  # loaded when first used
+    from wigwag.schema import CancelledNotificationParams, ProgressNotificationParams
 
 
 class ReplyBatch:
@@ -85,7 +82,7 @@ class BothInFlight:
         self.outgoing = InFlight(before)
 
 
-class PeerProtocol(ABC):
+class PeerProtocol:  # no ABC: there is one for each POST, and those are slow to make
     """One end of a conversation; `ServerProtocol` and `ClientProtocol` are the two kinds.
 
     Args:
@@ -96,7 +93,7 @@ class PeerProtocol(ABC):
     def __init__(self, in_flight: BothInFlight | None = None) -> None:
         if in_flight is None:
             self._incoming: dict[RequestId, RequestReceived] = {}
-            self._outgoing = InFlight()
+            self._outgoing = InFlight(0)
         else:
             self._incoming = in_flight.incoming
             self._outgoing = in_flight.outgoing
@@ -199,7 +196,7 @@ class PeerProtocol(ABC):
         if total is not UNSET and not -inf < total < inf:  # JSON has no such number
             total = UNSET
         request.last_progress = progress
-        params = ProgressNotificationParams(
+        params = schema.ProgressNotificationParams(
             progress_token=meta.progress_token, progress=progress, total=total, message=message
         )
         self._notify(NOTIFICATIONS_PROGRESS, params, request.revision)
@@ -334,7 +331,7 @@ class PeerProtocol(ABC):
 
     def _tell_cancelled(self, request: OutgoingRequest, reason: str) -> None:
         if self._may_cancel(request):
-            params = CancelledNotificationParams(request_id=request.id, reason=reason)
+            params = schema.CancelledNotificationParams(request_id=request.id, reason=reason)
             self._notify(NOTIFICATIONS_CANCELLED, params, self._revision_of(request))
 
     def _revision_of(self, request: OutgoingRequest) -> str:

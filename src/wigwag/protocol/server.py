@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from wigwag import schema
 from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codec import (
     decode_request,
@@ -86,27 +87,24 @@ from wigwag.schema import (
     UNSUPPORTED_PROTOCOL_VERSION,
     URL_ELICITATION_REQUIRED,
     CacheScope,
-    CancelledNotificationParams,
     ClientCapabilities,
-    DiscoverResult,
     Implementation,
-    InitializeRequestParams,
-    InitializeResult,
     LoggingLevel,
-    LoggingMessageNotificationParams,
     NotificationParams,
     RequestMetaObject,
-    ResourceUpdatedNotificationParams,
     ServerCapabilities,
-    SubscriptionFilter,
-    SubscriptionsAcknowledgedNotificationParams,
-    SubscriptionsListenResult,
-    UnsupportedProtocolVersionData,
     project,
 )
 
 if TYPE_CHECKING:  # who does not serve HTTP never needs it
     from wigwag.protocol.stated_headers import HeaderMismatch, StatedHeaders
+    from wigwag.schema import (
+        CancelledNotificationParams,
+        DiscoverResult,
+        InitializeRequestParams,
+        InitializeResult,
+        SubscriptionFilter,
+    )
 
 __all__ = [
     "CacheHint",
@@ -335,7 +333,6 @@ class ServerProtocol(PeerProtocol):
     def __init__(
         self,
         description: ServerDescription,
-        *,
         session: Session | None = None,
         in_flight: BothInFlight | None = None,
         headers: StatedHeaders | None = None,
@@ -495,7 +492,7 @@ class ServerProtocol(PeerProtocol):
         """
         if not self.is_in_flight(request) or not self._wants_log(request, level):
             return False
-        params = LoggingMessageNotificationParams(level=level, data=data, logger=logger)
+        params = schema.LoggingMessageNotificationParams(level=level, data=data, logger=logger)
         self._notify(NOTIFICATIONS_MESSAGE, params, request.revision)
         return True
 
@@ -548,10 +545,12 @@ class ServerProtocol(PeerProtocol):
             if self._headers is None:
                 # One page of the specification wants the cancellation, another the result; over
                 # HTTP there is no doubt.
-                ended = CancelledNotificationParams(request_id=request.id, reason="the server ends")
+                ended = schema.CancelledNotificationParams(
+                    request_id=request.id, reason="the server ends"
+                )
                 self._notify(NOTIFICATIONS_CANCELLED, ended, request.revision)
             meta = {SUBSCRIPTION_ID_KEY: request.id}
-            self.send_result(request, SubscriptionsListenResult(meta=meta))
+            self.send_result(request, schema.SubscriptionsListenResult(meta=meta))
 
     def abandon(self, request: RequestReceived) -> None:
         """Forget a request: nothing is to be said about it any more."""
@@ -756,7 +755,7 @@ class ServerProtocol(PeerProtocol):
         if self._streams is None:
             self._streams = {}
         self._streams[request] = agreed
-        params = SubscriptionsAcknowledgedNotificationParams(
+        params = schema.SubscriptionsAcknowledgedNotificationParams(
             notifications=agreed, meta={SUBSCRIPTION_ID_KEY: request.id}
         )
         self._notify(NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params, request.revision)
@@ -770,7 +769,7 @@ class ServerProtocol(PeerProtocol):
 
     def _discover(self) -> DiscoverResult:
         description = self._description
-        return DiscoverResult(
+        return schema.DiscoverResult(
             supported_versions=list(description.modern),
             capabilities=description.capabilities,
             instructions=description.instructions,
@@ -859,7 +858,7 @@ class ServerProtocol(PeerProtocol):
     def _initialize_result(self) -> InitializeResult:
         description, session = self._description, self.require_session()
         capabilities = description.capabilities
-        return InitializeResult(
+        return schema.InitializeResult(
             protocol_version=session.revision,
             capabilities=_without_news(capabilities) if session.is_assumed else capabilities,
             server_info=description.info,
@@ -893,7 +892,7 @@ class ServerProtocol(PeerProtocol):
             message,
             UNSUPPORTED_PROTOCOL_VERSION,
             f"Unsupported protocol version {requested!r}; supported: {', '.join(supported)}",
-            UnsupportedProtocolVersionData(supported=supported, requested=requested),
+            schema.UnsupportedProtocolVersionData(supported=supported, requested=requested),
         )
 
     def _refuse_method(self, message: Request, revision: str) -> Sequence[Event]:
@@ -997,7 +996,7 @@ def _readable(arguments: Raw | UnsetType) -> dict[str, Any]:
 def _params_of(change: Change, meta: dict[str, Any] | UnsetType = UNSET) -> Struct | None:
     if change.uri is None:
         return None if meta is UNSET else NotificationParams(meta=meta)
-    return ResourceUpdatedNotificationParams(uri=change.uri, meta=meta)
+    return schema.ResourceUpdatedNotificationParams(uri=change.uri, meta=meta)
 
 
 def _missing_meta(meta: RequestMetaObject) -> str:

@@ -6,18 +6,21 @@ changes of lists that the server declared, and of the resources it subscribed to
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
+from wigwag import schema
 from wigwag.schema import (
     NOTIFICATIONS_PROMPTS_LIST_CHANGED,
     NOTIFICATIONS_RESOURCES_LIST_CHANGED,
     NOTIFICATIONS_RESOURCES_UPDATED,
     NOTIFICATIONS_TOOLS_LIST_CHANGED,
     ServerCapabilities,
-    SubscriptionFilter,
 )
+
+if TYPE_CHECKING:  # loaded when first used
+    from wigwag.schema import SubscriptionFilter
 
 __all__ = ["Change", "covers", "honored", "is_declared", "is_within"]
 
@@ -94,7 +97,7 @@ def honored(wanted: SubscriptionFilter, capabilities: ServerCapabilities) -> Sub
         return True if asked and is_declared(capabilities, method) else UNSET
 
     has_updates = is_declared(capabilities, NOTIFICATIONS_RESOURCES_UPDATED)
-    return SubscriptionFilter(
+    return schema.SubscriptionFilter(
         tools_list_changed=flag(NOTIFICATIONS_TOOLS_LIST_CHANGED),
         prompts_list_changed=flag(NOTIFICATIONS_PROMPTS_LIST_CHANGED),
         resources_list_changed=flag(NOTIFICATIONS_RESOURCES_LIST_CHANGED),

@@ -12,8 +12,10 @@ import contextvars
 import threading
 from collections.abc import Callable
 from functools import partial
-from queue import SimpleQueue
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from queue import SimpleQueue
 
 T = TypeVar("T")
 
@@ -33,7 +35,8 @@ class WorkerThreads:
         if limit < 1:
             raise ValueError("at least one worker thread is needed")
         self._limit = limit
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job] | None = None
+        self._beginning = threading.Lock()
         self._threads = 0
         self._idle = threading.Semaphore(0)
 
@@ -47,16 +50,25 @@ class WorkerThreads:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = contextvars.copy_context()
-        self._jobs.put((lambda: context.run(function, *args), loop, future))
+        jobs = self._jobs or self._begin()
+        jobs.put((lambda: context.run(function, *args), loop, future))
         if not self._idle.acquire(blocking=False) and self._threads < self._limit:
             self._threads += 1
             name = f"wigwag-worker-{self._threads}"
-            threading.Thread(target=self._work, name=name, daemon=True).start()
+            threading.Thread(target=self._work, args=(jobs,), name=name, daemon=True).start()
         return future
 
-    def _work(self) -> None:
+    def _begin(self) -> SimpleQueue[_Job]:
+        from queue import SimpleQueue  # noqa: PLC0415 - not every server has plain functions
+
+        with self._beginning:  # event loops in several threads may share a server
+            if self._jobs is None:
+                self._jobs = SimpleQueue()
+            return self._jobs
+
+    def _work(self, jobs: SimpleQueue[_Job]) -> None:
         while True:
-            job, loop, future = self._jobs.get()
+            job, loop, future = jobs.get()
             if not future.cancelled():
                 self._run_one(job, loop, future)
             del job, loop, future  # nothing is kept alive while waiting for work

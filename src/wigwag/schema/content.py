@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import UNSET, Raw, UnsetType, field
 
 from wigwag.schema.base import Annotations, Icon, MetaObject, Schema, TypedSchema
-from wigwag.schema.resources import ResourceContents
+from wigwag.schema.resource_contents import ResourceContents
 
 
 class TextContent(TypedSchema, kw_only=True, frozen=True, tag_field="type", tag="text"):

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType, field
 
 from wigwag.schema.base import JSONObject, MetaObject, Schema
 from wigwag.schema.basic import NotificationParams
-from wigwag.schema.tasks import TaskAugmentedRequestParams
+from wigwag.schema.task_metadata import TaskAugmentedRequestParams
 
 ElicitValue: TypeAlias = str | int | float | bool | list[str]
 

@@ -1,21 +1,11 @@
-"""The error codes that MCP adds to those of JSON-RPC, and what their `data` holds.
+"""What the `data` of the errors of MCP holds.
 
 Spec: basic#error-codes
 """
 
-from typing import Final
-
 from wigwag.schema.base import Schema
 from wigwag.schema.capabilities import ClientCapabilities
 from wigwag.schema.elicitation import ElicitRequestURLParams
-
-RESOURCE_NOT_FOUND: Final = -32002
-"""Legacy only; modern servers answer "invalid params"."""
-HEADER_MISMATCH: Final = -32020
-MISSING_REQUIRED_CLIENT_CAPABILITY: Final = -32021
-UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
-URL_ELICITATION_REQUIRED: Final = -32042
-"""Only in 2025-11-25."""
 
 
 class MissingRequiredClientCapabilityData(Schema, kw_only=True, frozen=True):

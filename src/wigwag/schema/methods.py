@@ -9,29 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from wigwag.schema.basic import NotificationParams, RequestParams, Result
-from wigwag.schema.cancellation import CancelledNotificationParams
-from wigwag.schema.completion import CompleteRequestParams, CompleteResult
-from wigwag.schema.discover import DiscoverResult
-from wigwag.schema.elicitation import (
-    ElicitationCompleteNotificationParams,
-    ElicitRequestParams,
-    ElicitResult,
-)
-from wigwag.schema.lifecycle import InitializeRequestParams, InitializeResult
-from wigwag.schema.log import LoggingMessageNotificationParams, SetLevelRequestParams
-from wigwag.schema.pagination import PaginatedRequestParams
-from wigwag.schema.progress import ProgressNotificationParams
-from wigwag.schema.prompts import GetPromptRequestParams, GetPromptResult, ListPromptsResult
-from wigwag.schema.resources import (
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    ResourceUpdatedNotificationParams,
-    SubscribeRequestParams,
-    UnsubscribeRequestParams,
-)
+from wigwag import schema
 from wigwag.schema.revisions import (
     LATEST_LEGACY,
     LATEST_MODERN,
@@ -42,24 +20,6 @@ from wigwag.schema.revisions import (
     V2026_07_28,
     Span,
 )
-from wigwag.schema.roots import ListRootsResult
-from wigwag.schema.sampling import CreateMessageRequestParams, CreateMessageResult
-from wigwag.schema.subscriptions import (
-    SubscriptionsAcknowledgedNotificationParams,
-    SubscriptionsListenRequestParams,
-    SubscriptionsListenResult,
-)
-from wigwag.schema.tasks import (
-    CancelTaskRequestParams,
-    CancelTaskResult,
-    GetTaskPayloadRequestParams,
-    GetTaskPayloadResult,
-    GetTaskRequestParams,
-    GetTaskResult,
-    ListTasksResult,
-    TaskStatusNotificationParams,
-)
-from wigwag.schema.tools import CallToolRequestParams, CallToolResult, ListToolsResult
 
 INITIALIZE: Final = "initialize"
 PING: Final = "ping"
@@ -108,10 +68,10 @@ class Method(Struct, frozen=True, kw_only=True):
     sender: Sender
     modern_sender: Sender | None = None
     """Who sends it in the modern revisions, where that differs from `sender`."""
-    params: Any
-    """The type of its params, or a union of two."""
-    result: Any = None
-    """The type of the result that completes it; a notification has none."""
+    params_name: str
+    """The name of the type of its params, in this package: those of few methods are ever needed."""
+    result_name: str | None = None
+    """The name of the type of the result that completes it; a notification has none."""
     server_capability: tuple[str, ...] = ()
     """The attributes that lead, in `ServerCapabilities`, to what the server must have declared."""
     client_capability: tuple[str, ...] = ()
@@ -126,6 +86,16 @@ class Method(Struct, frozen=True, kw_only=True):
     """In the modern revisions its result says how long it may be kept."""
     task_augmentable: bool = False
     """In 2025-11-25 it may be run as a task."""
+
+    @property
+    def params(self) -> Any:
+        """The type of its params, or a union of two."""
+        return getattr(schema, self.params_name)
+
+    @property
+    def result(self) -> Any:
+        """The type of the result that completes it; `None` for a notification."""
+        return None if self.result_name is None else getattr(schema, self.result_name)
 
     def exists_in(self, revision: str) -> bool:
         """Tell whether messages with this method exist in a revision."""
@@ -144,24 +114,24 @@ _TABLE: Final = (
         name=INITIALIZE,
         kind="request",
         sender="client",
-        params=InitializeRequestParams,
-        result=InitializeResult,
+        params_name="InitializeRequestParams",
+        result_name="InitializeResult",
         last=LATEST_LEGACY,
     ),
     Method(
         name=PING,
         kind="request",
         sender="both",
-        params=RequestParams,
-        result=Result,
+        params_name="RequestParams",
+        result_name="Result",
         last=LATEST_LEGACY,
     ),
     Method(
         name=SERVER_DISCOVER,
         kind="request",
         sender="client",
-        params=RequestParams,
-        result=DiscoverResult,
+        params_name="RequestParams",
+        result_name="DiscoverResult",
         first=V2026_07_28,
         cacheable=True,
     ),
@@ -169,8 +139,8 @@ _TABLE: Final = (
         name=TOOLS_LIST,
         kind="request",
         sender="client",
-        params=PaginatedRequestParams,
-        result=ListToolsResult,
+        params_name="PaginatedRequestParams",
+        result_name="ListToolsResult",
         server_capability=("tools",),
         cacheable=True,
     ),
@@ -178,8 +148,8 @@ _TABLE: Final = (
         name=TOOLS_CALL,
         kind="request",
         sender="client",
-        params=CallToolRequestParams,
-        result=CallToolResult,
+        params_name="CallToolRequestParams",
+        result_name="CallToolResult",
         server_capability=("tools",),
         input_required=True,
         task_augmentable=True,
@@ -188,8 +158,8 @@ _TABLE: Final = (
         name=RESOURCES_LIST,
         kind="request",
         sender="client",
-        params=PaginatedRequestParams,
-        result=ListResourcesResult,
+        params_name="PaginatedRequestParams",
+        result_name="ListResourcesResult",
         server_capability=("resources",),
         cacheable=True,
     ),
@@ -197,8 +167,8 @@ _TABLE: Final = (
         name=RESOURCES_TEMPLATES_LIST,
         kind="request",
         sender="client",
-        params=PaginatedRequestParams,
-        result=ListResourceTemplatesResult,
+        params_name="PaginatedRequestParams",
+        result_name="ListResourceTemplatesResult",
         server_capability=("resources",),
         cacheable=True,
     ),
@@ -206,8 +176,8 @@ _TABLE: Final = (
         name=RESOURCES_READ,
         kind="request",
         sender="client",
-        params=ReadResourceRequestParams,
-        result=ReadResourceResult,
+        params_name="ReadResourceRequestParams",
+        result_name="ReadResourceResult",
         server_capability=("resources",),
         input_required=True,
         cacheable=True,
@@ -216,8 +186,8 @@ _TABLE: Final = (
         name=RESOURCES_SUBSCRIBE,
         kind="request",
         sender="client",
-        params=SubscribeRequestParams,
-        result=Result,
+        params_name="SubscribeRequestParams",
+        result_name="Result",
         server_capability=("resources", "subscribe"),
         last=LATEST_LEGACY,
     ),
@@ -225,8 +195,8 @@ _TABLE: Final = (
         name=RESOURCES_UNSUBSCRIBE,
         kind="request",
         sender="client",
-        params=UnsubscribeRequestParams,
-        result=Result,
+        params_name="UnsubscribeRequestParams",
+        result_name="Result",
         server_capability=("resources", "subscribe"),
         last=LATEST_LEGACY,
     ),
@@ -234,8 +204,8 @@ _TABLE: Final = (
         name=PROMPTS_LIST,
         kind="request",
         sender="client",
-        params=PaginatedRequestParams,
-        result=ListPromptsResult,
+        params_name="PaginatedRequestParams",
+        result_name="ListPromptsResult",
         server_capability=("prompts",),
         cacheable=True,
     ),
@@ -243,8 +213,8 @@ _TABLE: Final = (
         name=PROMPTS_GET,
         kind="request",
         sender="client",
-        params=GetPromptRequestParams,
-        result=GetPromptResult,
+        params_name="GetPromptRequestParams",
+        result_name="GetPromptResult",
         server_capability=("prompts",),
         input_required=True,
     ),
@@ -253,16 +223,16 @@ _TABLE: Final = (
         name=COMPLETION_COMPLETE,
         kind="request",
         sender="client",
-        params=CompleteRequestParams,
-        result=CompleteResult,
+        params_name="CompleteRequestParams",
+        result_name="CompleteResult",
         server_capability=("completions",),
     ),
     Method(
         name=LOGGING_SET_LEVEL,
         kind="request",
         sender="client",
-        params=SetLevelRequestParams,
-        result=Result,
+        params_name="SetLevelRequestParams",
+        result_name="Result",
         server_capability=("logging",),
         last=LATEST_LEGACY,
     ),
@@ -271,16 +241,16 @@ _TABLE: Final = (
         name=SUBSCRIPTIONS_LISTEN,
         kind="request",
         sender="client",
-        params=SubscriptionsListenRequestParams,
-        result=SubscriptionsListenResult,
+        params_name="SubscriptionsListenRequestParams",
+        result_name="SubscriptionsListenResult",
         first=V2026_07_28,
     ),
     Method(
         name=SAMPLING_CREATE_MESSAGE,
         kind="request",
         sender="server",
-        params=CreateMessageRequestParams,
-        result=CreateMessageResult,
+        params_name="CreateMessageRequestParams",
+        result_name="CreateMessageResult",
         client_capability=("sampling",),
         last=LATEST_LEGACY,
         input_request=True,
@@ -290,8 +260,8 @@ _TABLE: Final = (
         name=ROOTS_LIST,
         kind="request",
         sender="server",
-        params=RequestParams,
-        result=ListRootsResult,
+        params_name="RequestParams",
+        result_name="ListRootsResult",
         client_capability=("roots",),
         last=LATEST_LEGACY,
         input_request=True,
@@ -300,8 +270,8 @@ _TABLE: Final = (
         name=ELICITATION_CREATE,
         kind="request",
         sender="server",
-        params=ElicitRequestParams,
-        result=ElicitResult,
+        params_name="ElicitRequestParams",
+        result_name="ElicitResult",
         client_capability=("elicitation",),
         first=V2025_06_18,
         last=LATEST_LEGACY,
@@ -313,8 +283,8 @@ _TABLE: Final = (
         name=TASKS_GET,
         kind="request",
         sender="both",
-        params=GetTaskRequestParams,
-        result=GetTaskResult,
+        params_name="GetTaskRequestParams",
+        result_name="GetTaskResult",
         server_capability=("tasks",),
         client_capability=("tasks",),
         first=V2025_11_25,
@@ -324,8 +294,8 @@ _TABLE: Final = (
         name=TASKS_RESULT,
         kind="request",
         sender="both",
-        params=GetTaskPayloadRequestParams,
-        result=GetTaskPayloadResult,
+        params_name="GetTaskPayloadRequestParams",
+        result_name="GetTaskPayloadResult",
         server_capability=("tasks",),
         client_capability=("tasks",),
         first=V2025_11_25,
@@ -335,8 +305,8 @@ _TABLE: Final = (
         name=TASKS_LIST,
         kind="request",
         sender="both",
-        params=PaginatedRequestParams,
-        result=ListTasksResult,
+        params_name="PaginatedRequestParams",
+        result_name="ListTasksResult",
         server_capability=("tasks", "list"),
         client_capability=("tasks", "list"),
         first=V2025_11_25,
@@ -346,8 +316,8 @@ _TABLE: Final = (
         name=TASKS_CANCEL,
         kind="request",
         sender="both",
-        params=CancelTaskRequestParams,
-        result=CancelTaskResult,
+        params_name="CancelTaskRequestParams",
+        result_name="CancelTaskResult",
         server_capability=("tasks", "cancel"),
         client_capability=("tasks", "cancel"),
         first=V2025_11_25,
@@ -357,62 +327,62 @@ _TABLE: Final = (
         name=NOTIFICATIONS_INITIALIZED,
         kind="notification",
         sender="client",
-        params=NotificationParams,
+        params_name="NotificationParams",
         last=LATEST_LEGACY,
     ),
     Method(
         name=NOTIFICATIONS_CANCELLED,
         kind="notification",
         sender="both",
-        params=CancelledNotificationParams,
+        params_name="CancelledNotificationParams",
     ),
     Method(
         name=NOTIFICATIONS_PROGRESS,
         kind="notification",
         sender="both",
         modern_sender="server",
-        params=ProgressNotificationParams,
+        params_name="ProgressNotificationParams",
     ),
     Method(
         name=NOTIFICATIONS_MESSAGE,
         kind="notification",
         sender="server",
-        params=LoggingMessageNotificationParams,
+        params_name="LoggingMessageNotificationParams",
         server_capability=("logging",),
     ),
     Method(
         name=NOTIFICATIONS_TOOLS_LIST_CHANGED,
         kind="notification",
         sender="server",
-        params=NotificationParams,
+        params_name="NotificationParams",
         server_capability=("tools", "list_changed"),
     ),
     Method(
         name=NOTIFICATIONS_PROMPTS_LIST_CHANGED,
         kind="notification",
         sender="server",
-        params=NotificationParams,
+        params_name="NotificationParams",
         server_capability=("prompts", "list_changed"),
     ),
     Method(
         name=NOTIFICATIONS_RESOURCES_LIST_CHANGED,
         kind="notification",
         sender="server",
-        params=NotificationParams,
+        params_name="NotificationParams",
         server_capability=("resources", "list_changed"),
     ),
     Method(
         name=NOTIFICATIONS_RESOURCES_UPDATED,
         kind="notification",
         sender="server",
-        params=ResourceUpdatedNotificationParams,
+        params_name="ResourceUpdatedNotificationParams",
         server_capability=("resources", "subscribe"),
     ),
     Method(
         name=NOTIFICATIONS_ROOTS_LIST_CHANGED,
         kind="notification",
         sender="client",
-        params=NotificationParams,
+        params_name="NotificationParams",
         client_capability=("roots", "list_changed"),
         last=LATEST_LEGACY,
     ),
@@ -420,7 +390,7 @@ _TABLE: Final = (
         name=NOTIFICATIONS_ELICITATION_COMPLETE,
         kind="notification",
         sender="server",
-        params=ElicitationCompleteNotificationParams,
+        params_name="ElicitationCompleteNotificationParams",
         client_capability=("elicitation", "url"),
         first=V2025_11_25,
         last=V2025_11_25,
@@ -429,7 +399,7 @@ _TABLE: Final = (
         name=NOTIFICATIONS_TASKS_STATUS,
         kind="notification",
         sender="both",
-        params=TaskStatusNotificationParams,
+        params_name="TaskStatusNotificationParams",
         first=V2025_11_25,
         last=V2025_11_25,
     ),
@@ -437,7 +407,7 @@ _TABLE: Final = (
         name=NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED,
         kind="notification",
         sender="server",
-        params=SubscriptionsAcknowledgedNotificationParams,
+        params_name="SubscriptionsAcknowledgedNotificationParams",
         first=V2026_07_28,
     ),
 )

@@ -4,40 +4,39 @@ What has to be done to a type for a revision is worked out once, from the data i
 kept; for most pairs it is nothing, and then `project` returns its argument.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import fields, replace
 
-from wigwag.schema.basic import (
-    SERVER_INFO_KEY,
-    SUBSCRIPTION_ID_KEY,
-    NotificationParams,
-    Result,
-)
-from wigwag.schema.capabilities import ClientCapabilities
-from wigwag.schema.content import (
-    AudioContent,
-    ResourceLink,
-    TextContent,
-    ToolResultContent,
-    ToolUseContent,
-    UnknownContent,
-)
-from wigwag.schema.elicitation import ElicitRequestFormParams, ElicitResult
+from wigwag.schema.basic import SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY
+from wigwag.schema.content import ResourceLink, TextContent, ToolResultContent, ToolUseContent
 from wigwag.schema.revisions import (
     LEGACY_REVISIONS,
     REVISIONS,
+    TYPES,
     V2024_11_05,
     V2025_03_26,
     V2025_06_18,
     has_member,
-    has_type,
+    name_of,
 )
-from wigwag.schema.sampling import CreateMessageRequestParams, CreateMessageResult, SamplingMessage
-from wigwag.schema.tools import CallToolResult, Tool
+
+if TYPE_CHECKING:  # values of these types come only from those who have loaded them
+    from wigwag.schema.basic import NotificationParams, Result
+    from wigwag.schema.capabilities import ClientCapabilities
+    from wigwag.schema.content import AudioContent, UnknownContent
+    from wigwag.schema.elicitation import ElicitRequestFormParams, ElicitResult
+    from wigwag.schema.sampling import (
+        CreateMessageRequestParams,
+        CreateMessageResult,
+        SamplingMessage,
+    )
+    from wigwag.schema.tools import CallToolResult, Tool
 
 T = TypeVar("T")
 Rewrite = Callable[[Any], Any]
@@ -155,10 +154,9 @@ _PLANS: Final = {revision: _first_plans(revision) for revision in REVISIONS}
 def _make_plan(kind: type, revision: str) -> _Plan | None:
     if not issubclass(kind, Struct):
         return None
+    names = set(map(name_of, kind.__mro__))
     rewrites = tuple(
-        rewrite
-        for type_, rewrite, revisions in _REWRITES
-        if issubclass(kind, type_) and revision in revisions
+        rewrite for name, rewrite, revisions in _REWRITES if name in names and revision in revisions
     )
     members = [(field.name, field.type) for field in fields(kind)]
     drops = tuple(name for name, _ in members if not has_member(kind, name, revision))
@@ -339,27 +337,33 @@ def _to_what_arrived(block: UnknownContent) -> Any:
     return block.raw
 
 
-def _revisions_without(kind: type) -> tuple[str, ...]:
-    return tuple(revision for revision in REVISIONS if not has_type(kind, revision))
+def _revisions_without(name: str) -> tuple[str, ...]:
+    return tuple(revision for revision in REVISIONS if not TYPES[name].covers(revision))
 
 
 _BEFORE_0618: Final = (V2024_11_05, V2025_03_26)
 _BEFORE_1125: Final = (*_BEFORE_0618, V2025_06_18)
-_REWRITES: Final[tuple[tuple[type, Rewrite, tuple[str, ...]], ...]] = (
+_REWRITES: Final[tuple[tuple[str, Rewrite, tuple[str, ...]], ...]] = (
     *(
-        (kind, _to_text, _revisions_without(kind))
-        for kind in (AudioContent, ResourceLink, ToolUseContent, ToolResultContent)
+        (name, _to_text, _revisions_without(name))
+        for name in (
+            "content.AudioContent",
+            "content.ResourceLink",
+            "content.ToolUseContent",
+            "content.ToolResultContent",
+        )
     ),
-    (UnknownContent, _to_what_arrived, REVISIONS),
-    (Result, _drop_modern_meta, LEGACY_REVISIONS),
-    (NotificationParams, _drop_modern_meta, LEGACY_REVISIONS),
-    (CallToolResult, _wrap_structured_content, LEGACY_REVISIONS),
-    (ToolResultContent, _drop_structured_content_but_objects, LEGACY_REVISIONS),
-    (Tool, _wrap_output_schema, LEGACY_REVISIONS),
-    (ClientCapabilities, _drop_elicitation_by_url_alone, (V2025_06_18,)),
-    (ElicitRequestFormParams, _simplify_form, (V2025_06_18,)),
-    (ElicitResult, _join_lists, (V2025_06_18,)),
-    (CreateMessageRequestParams, _one_message_per_block, _BEFORE_1125),
-    (SamplingMessage, _one_block, _BEFORE_1125),
-    (CreateMessageResult, _one_block, _BEFORE_1125),
+    ("content.UnknownContent", _to_what_arrived, REVISIONS),
+    ("basic.Result", _drop_modern_meta, LEGACY_REVISIONS),
+    ("basic.NotificationParams", _drop_modern_meta, LEGACY_REVISIONS),
+    ("tools.CallToolResult", _wrap_structured_content, LEGACY_REVISIONS),
+    ("content.ToolResultContent", _drop_structured_content_but_objects, LEGACY_REVISIONS),
+    ("tools.Tool", _wrap_output_schema, LEGACY_REVISIONS),
+    ("capabilities.ClientCapabilities", _drop_elicitation_by_url_alone, (V2025_06_18,)),
+    ("elicitation.ElicitRequestFormParams", _simplify_form, (V2025_06_18,)),
+    ("elicitation.ElicitResult", _join_lists, (V2025_06_18,)),
+    ("sampling.CreateMessageRequestParams", _one_message_per_block, _BEFORE_1125),
+    ("sampling.SamplingMessage", _one_block, _BEFORE_1125),
+    ("sampling.CreateMessageResult", _one_block, _BEFORE_1125),
 )
+"""What is done to the types of this package, and those derived from them, by `name_of`."""

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType, field
 
 from wigwag.schema.base import JSONObject, MetaObject, Role, Schema
 from wigwag.schema.content import SamplingMessageContentBlock, TextContent
-from wigwag.schema.tasks import TaskAugmentedRequestParams
+from wigwag.schema.task_metadata import TaskAugmentedRequestParams
 from wigwag.schema.tools import Tool
 
 

@@ -14,25 +14,6 @@ from wigwag.schema.basic import NotificationParams, RequestParams
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
 
-class TaskMetadata(Schema, kw_only=True, frozen=True):
-    """The wish that a request be run as a task."""
-
-    ttl: int | UnsetType = UNSET
-    """For how many milliseconds the task should be kept."""
-
-
-class RelatedTaskMetadata(Schema, kw_only=True, frozen=True):
-    """The value under `RELATED_TASK_KEY` that ties a message to a task."""
-
-    task_id: str
-
-
-class TaskAugmentedRequestParams(RequestParams, kw_only=True, frozen=True):
-    """The params of a request that may be run as a task."""
-
-    task: TaskMetadata | UnsetType = UNSET
-
-
 class Task(Schema, kw_only=True, frozen=True):
     """Where a task stands."""
 

@@ -12,7 +12,7 @@ from wigwag.schema.basic import Result
 from wigwag.schema.content import ContentBlock, TextContent
 from wigwag.schema.input_required import InputResponseRequestParams
 from wigwag.schema.pagination import PaginatedResult
-from wigwag.schema.tasks import TaskMetadata
+from wigwag.schema.task_metadata import TaskMetadata
 
 
 class ToolAnnotations(Schema, kw_only=True, frozen=True):

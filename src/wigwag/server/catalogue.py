@@ -15,25 +15,26 @@ from wigwag.server.lists import FeatureList
 if TYPE_CHECKING:
     from wigwag.server.principal import Principal, Visible
 
+    # For type checkers alone: making a protocol at run time takes longer than another class.
+    class Feature(Protocol):
+        """What a shelf needs to know of a feature."""
+
+        definition: Any
+        tags: frozenset[str]
+        enabled: bool
+        visible: Visible | None
+
+        def renamed(self, name: str) -> Self:
+            """Return the same feature by another name."""
+            ...
+
+
 _logger = logging.getLogger("wigwag.server")
 
 OnDuplicate = Literal["error", "warn", "replace", "ignore"]
 
 
-class Feature(Protocol):
-    """What a shelf needs to know of a feature."""
-
-    definition: Any
-    tags: frozenset[str]
-    enabled: bool
-    visible: Visible | None
-
-    def renamed(self, name: str) -> Self:
-        """Return the same feature by another name."""
-        ...
-
-
-F = TypeVar("F", bound=Feature)
+F = TypeVar("F", bound="Feature")
 
 
 class Shelf(Generic[F]):

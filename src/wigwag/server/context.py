@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping
-from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, cast, get_args
 
@@ -15,26 +14,51 @@ from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.dispatch import Dispatch
-from wigwag.schema import (
-    METHODS,
-    NOTIFICATIONS_ELICITATION_COMPLETE,
-    ClientCapabilities,
-    Implementation,
-    LoggingLevel,
-    ReadResourceResult,
-)
+from wigwag.schema import METHODS, NOTIFICATIONS_ELICITATION_COMPLETE, LoggingLevel
 from wigwag.server.asking.input_required import InputRequired
-from wigwag.server.asking.inquiry import Inquiry, Remembers
+from wigwag.server.asking.inquiry import Inquiry
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # type checkers have it, and it need not be installed
 
+    from wigwag.schema import ClientCapabilities, Implementation, ReadResourceResult
+    from wigwag.server.asking.inquiry import Remembers
     from wigwag.server.principal import Principal
     from wigwag.server.session_names import SessionNames
     from wigwag.server.trace_context import TraceContext
     from wigwag.transports.asgi import HttpRequest
 
     L = TypeVar("L", default=Any)
+
+    # For type checkers alone: making a protocol at run time takes longer than another class.
+    class Services(Remembers, Protocol):
+        """What a context needs of its server."""
+
+        lifespan_value: Any
+        dependency_overrides: dict[Callable[..., Any], Callable[..., Any]]
+
+        async def read_resource(
+            self, uri: str, context: Context[Any]
+        ) -> ReadResourceResult | InputRequired:
+            """Read a resource of the server on behalf of a request."""
+            ...
+
+        def resource_updated(self, uri: str) -> None:
+            """Tell clients that subscribed to a resource that it has changed."""
+            ...
+
+        def tools_changed(self) -> None:
+            """Tell clients that the list of tools has changed."""
+            ...
+
+        def resources_changed(self) -> None:
+            """Tell clients that the list of resources or of templates has changed."""
+            ...
+
+        def prompts_changed(self) -> None:
+            """Tell clients that the list of prompts has changed."""
+            ...
+
 else:
     from typing import TypeVar
 
@@ -42,35 +66,6 @@ else:
 
 _LEVELS: Final[tuple[LoggingLevel, ...]] = get_args(LoggingLevel)
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
-
-
-class Services(Remembers, Protocol):
-    """What a context needs of its server."""
-
-    lifespan_value: Any
-    dependency_overrides: dict[Callable[..., Any], Callable[..., Any]]
-
-    async def read_resource(
-        self, uri: str, context: Context[Any]
-    ) -> ReadResourceResult | InputRequired:
-        """Read a resource of the server on behalf of a request."""
-        ...
-
-    def resource_updated(self, uri: str) -> None:
-        """Tell clients that subscribed to a resource that it has changed."""
-        ...
-
-    def tools_changed(self) -> None:
-        """Tell clients that the list of tools has changed."""
-        ...
-
-    def resources_changed(self) -> None:
-        """Tell clients that the list of resources or of templates has changed."""
-        ...
-
-    def prompts_changed(self) -> None:
-        """Tell clients that the list of prompts has changed."""
-        ...
 
 
 class _Done:
@@ -361,6 +356,8 @@ class Context(Inquiry, Generic[L]):
 
     def within(self, services: Services) -> Context[Any]:
         """Return the context of the same request for a handler of another server."""
+        from copy import copy  # noqa: PLC0415 - only features of mounted servers need one
+
         inner = copy(self)
         inner._services = services
         inner._state = self.state

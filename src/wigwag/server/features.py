@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
 import msgspec
@@ -12,28 +11,29 @@ from msgspec import Struct
 from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.runtime.dispatch import Outcome
-from wigwag.schema import CompleteRequestParams, Prompt, Resource, ResourceTemplate, Tool
-from wigwag.server.context import Context, Services
 
 if TYPE_CHECKING:
+    from wigwag.schema import CompleteRequestParams, Prompt, Resource, ResourceTemplate, Tool
+    from wigwag.server.context import Context, Services
     from wigwag.server.middleware import Pipeline
     from wigwag.server.principal import Visible
 
+    # For type checkers alone: making a protocol at run time takes longer than another class.
+    class Owner(Services, Protocol):
+        """What a feature needs of the server that it belongs to."""
+
+        @property
+        def pipeline(self) -> Pipeline | None:
+            """What is around its handlers, if anything is."""
+            ...
+
+        async def complete(self, params: CompleteRequestParams, context: Context[Any]) -> Outcome:
+            """Complete an argument of a feature of the server."""
+            ...
+
+
 MakeContext = Callable[[], "Context[Any]"]
-D = TypeVar("D", Tool, Prompt, Resource | ResourceTemplate)
-
-
-class Owner(Services, Protocol):
-    """What a feature needs of the server that it belongs to."""
-
-    @property
-    def pipeline(self) -> Pipeline | None:
-        """What is around its handlers, if anything is."""
-        ...
-
-    async def complete(self, params: CompleteRequestParams, context: Context[Any]) -> Outcome:
-        """Complete an argument of a feature of the server."""
-        ...
+D = TypeVar("D", "Tool", "Prompt", "Resource | ResourceTemplate")
 
 
 class Availability(Struct, kw_only=True, frozen=True):
@@ -84,6 +84,8 @@ class Feature(Generic[D]):
 
     def renamed(self, name: str) -> Self:
         """Return the same feature by another name."""
+        from copy import copy  # noqa: PLC0415 - only mounted features get other names
+
         other = copy(self)
         other.definition = msgspec.structs.replace(self.definition, name=name)
         return other

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
+from wigwag import schema
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
@@ -31,14 +32,12 @@ from wigwag.schema import (
     RESOURCES_UNSUBSCRIBE,
     TOOLS_CALL,
     TOOLS_LIST,
-    CompleteRequestParams,
-    PromptReference,
-    ReadResourceResult,
 )
 from wigwag.server.asking.input_required import InputRequired
 from wigwag.server.context import Context
 
 if TYPE_CHECKING:
+    from wigwag.schema import CompleteRequestParams, ReadResourceResult
     from wigwag.server.catalogue import Shelf
     from wigwag.server.features import Feature
     from wigwag.server.middleware import Pipeline
@@ -248,7 +247,7 @@ class Handlers:
         Spec: server/utilities/completion
         """
         ref, argument = params.ref, params.argument.name
-        if isinstance(ref, PromptReference):
+        if isinstance(ref, schema.PromptReference):
             prompts = self._prompts.seen_by(_who(context))
             prompt = prompts.get(ref.name)
             if prompt is None:
@@ -301,7 +300,7 @@ def _by_the_protocol(
 
 def _as_at_home(params: CompleteRequestParams, feature: Feature[Any]) -> CompleteRequestParams:
     """Return params that name a prompt as the server does that it belongs to."""
-    if not isinstance(params.ref, PromptReference):
+    if not isinstance(params.ref, schema.PromptReference):
         return params
     ref = msgspec.structs.replace(params.ref, name=feature.own_name)
     return msgspec.structs.replace(params, ref=ref)

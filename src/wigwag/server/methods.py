@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -27,10 +27,13 @@ from wigwag.schema import (
 )
 from wigwag.server.annotations.plain_schema import encode_hook
 from wigwag.server.context import Context
-from wigwag.server.features import Owner
 from wigwag.server.functions import Function
 from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
 from wigwag.server.results.tool_results import InvalidOutput
+
+if TYPE_CHECKING:
+    from wigwag.server.features import Owner
+
 
 # What the protocol itself reads in the params of any request.
 _OF_THE_PROTOCOL: Final = ("_meta", "inputResponses", "requestState")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from msgspec import UNSET
 
@@ -11,11 +11,15 @@ from wigwag.jsonrpc.codec import encode_value
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.schema import GetPromptResult, Prompt, PromptArgument
 from wigwag.server.asking.input_required import InputRequired, asked_by
-from wigwag.server.features import FREE, Availability, Feature, MakeContext, Owner
+from wigwag.server.features import FREE, Availability, Feature, MakeContext
 from wigwag.server.functions import Function
 from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
 from wigwag.server.results.prompt_messages import to_prompt
 from wigwag.server.suggestions import suggestions_for
+
+if TYPE_CHECKING:
+    from wigwag.server.features import Owner
+
 
 _NO_PART_OF_A_FORM = ("title", "description", "default")
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack, overlo
 
 from msgspec import UNSET, Struct, UnsetType
 
+from wigwag import schema
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.server import CacheHint, ServerDescription
 from wigwag.protocol.subscriptions import Change
@@ -32,23 +33,11 @@ from wigwag.schema import (
     RESOURCES_LIST,
     RESOURCES_TEMPLATES_LIST,
     TOOLS_LIST,
-    Annotations,
-    CompleteRequestParams,
-    Icon,
     Implementation,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    Prompt,
     PromptsCapability,
-    ReadResourceResult,
-    Resource,
     ResourcesCapability,
-    ResourceTemplate,
     ServerCapabilities,
     Tool,
-    ToolAnnotations,
     ToolsCapability,
 )
 from wigwag.server.asking.input_required import InputRequired
@@ -65,6 +54,15 @@ from wigwag.server.tools import ToolFeature
 if TYPE_CHECKING:
     from typing import Self
 
+    from wigwag.schema import (
+        Annotations,
+        CompleteRequestParams,
+        Icon,
+        ReadResourceResult,
+        Resource,
+        ResourceTemplate,
+        ToolAnnotations,
+    )
     from wigwag.server.asking.memory import Keeper
     from wigwag.server.completions import Completers
     from wigwag.server.methods import Method
@@ -163,20 +161,21 @@ class Registry(ABC):
         self._cache_hints = _checked_hints(cache_hints)
         self._extensions = {name: dict(settings) for name, settings in extensions.items()}
 
-        def shelf(kind: str, result: type[Struct], member: str) -> Shelf[Any]:
+        def shelf(kind: str, result: str, member: str) -> Shelf[Any]:
             def page(items: list[Any], following: str | UnsetType) -> Struct:
-                return result(**{member: items, "next_cursor": following})
+                list_result: type[Struct] = getattr(schema, result)  # loaded for this
+                return list_result(**{member: items, "next_cursor": following})
 
             return Shelf(kind, FeatureList(page, page_size), on_duplicate)
 
-        self._tools: Shelf[ToolFeature] = shelf("tool", ListToolsResult, "tools")
+        self._tools: Shelf[ToolFeature] = shelf("tool", "ListToolsResult", "tools")
         self._resources: Shelf[ResourceFeature] = shelf(
-            "resource", ListResourcesResult, "resources"
+            "resource", "ListResourcesResult", "resources"
         )
         self._templates: Shelf[ResourceFeature] = shelf(
-            "resource template", ListResourceTemplatesResult, "resource_templates"
+            "resource template", "ListResourceTemplatesResult", "resource_templates"
         )
-        self._prompts: Shelf[PromptFeature] = shelf("prompt", ListPromptsResult, "prompts")
+        self._prompts: Shelf[PromptFeature] = shelf("prompt", "ListPromptsResult", "prompts")
         self._declared: set[str] = set()  # the features that there are, or have been
         self._listeners: list[Callable[[Change], None]] = []
         self._mounted: list[Registry] = []
@@ -381,9 +380,9 @@ class Registry(ABC):
             is_template = "{" in uri
             definition: Resource | ResourceTemplate
             if is_template:
-                definition = ResourceTemplate(uri_template=uri, **about)
+                definition = schema.ResourceTemplate(uri_template=uri, **about)
             else:
-                definition = Resource(uri=uri, size=UNSET if size is None else size, **about)
+                definition = schema.Resource(uri=uri, size=UNSET if size is None else size, **about)
             feature = ResourceFeature(
                 definition,
                 Function(parameters, self._threads if thread else None),
@@ -457,7 +456,7 @@ class Registry(ABC):
         def register(function: F) -> F:
             parameters = Parameters(function, Context, frame)
             arguments = prompt_arguments(parameters)
-            definition = Prompt(
+            definition = schema.Prompt(
                 name=chosen or name_of(function),
                 title=title or UNSET,
                 description=description or parameters.description or UNSET,

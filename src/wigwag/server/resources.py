@@ -15,13 +15,14 @@ from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.server import CacheHint
 from wigwag.schema import ReadResourceResult, Resource, ResourceTemplate
 from wigwag.server.asking.input_required import InputRequired, asked_by
-from wigwag.server.features import FREE, Availability, Feature, MakeContext, Owner
+from wigwag.server.features import FREE, Availability, Feature, MakeContext
 from wigwag.server.functions import Function
 from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
 from wigwag.server.results.contents import to_contents
 from wigwag.server.suggestions import suggestions_for
 
 if TYPE_CHECKING:
+    from wigwag.server.features import Owner
     from wigwag.server.uris.resource_uris import ResourceSecurity, ResourceUris
 
 

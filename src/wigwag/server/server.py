@@ -20,12 +20,13 @@ from wigwag.protocol.server import CacheHint, ServerProtocol
 from wigwag.runtime.dispatch import Dispatch, Handler, start_task
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.runtime.threads import WorkerThreads
-from wigwag.schema import REVISIONS, Icon, Implementation
+from wigwag.schema import REVISIONS, Implementation
 from wigwag.server.catalogue import OnDuplicate
 from wigwag.server.limits import Limits
 from wigwag.server.registration import Registry
 
 if TYPE_CHECKING:  # what is not needed to import a server
+    from wigwag.schema import Icon
     from wigwag.server.asking.memory import Keeper
     from wigwag.server.http_app import HttpApp, HttpKeywords
     from wigwag.server.middleware import Middleware, MiddlewareList

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Struct
 from msgspec.structs import astuple
@@ -17,7 +17,7 @@ from wigwag.runtime.dispatch import Dispatch
 from wigwag.runtime.failures import deliberate_failure, log_failure, must_pass, text_of
 from wigwag.schema import CallToolResult, InputRequiredResult, Tool
 from wigwag.server.context import Context
-from wigwag.server.features import FREE, Availability, Feature, Owner
+from wigwag.server.features import FREE, Availability, Feature
 from wigwag.server.functions import AnyParameters, Function
 from wigwag.server.parameters.signature import ArgumentsRefused
 from wigwag.server.results.tool_results import (
@@ -26,6 +26,9 @@ from wigwag.server.results.tool_results import (
     failed_result,
     why_unsendable,
 )
+
+if TYPE_CHECKING:
+    from wigwag.server.features import Owner
 
 
 class ToolFeature(Feature[Tool]):

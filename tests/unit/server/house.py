@@ -16,7 +16,6 @@ from wigwag.schema import (
 )
 from wigwag.server.asking.memory import Keeper
 from wigwag.server.context import Context
-from wigwag.server.features import Owner
 from wigwag.server.functions import Function
 from wigwag.server.parameters.signature import Parameters
 
@@ -25,12 +24,12 @@ NEWEST = "2026-07-28"
 NO_CONNECTION = cast("ServerConnection", None)
 
 
-class House(Owner):
+class House:
     """A server's part of a context."""
 
     def __init__(self) -> None:
         self.lifespan_value = "lifespan"
-        self.dependency_overrides = {}
+        self.dependency_overrides: dict[Callable[..., Any], Callable[..., Any]] = {}
 
     @property
     def pipeline(self) -> None:

@@ -6,7 +6,9 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from msgspec import Struct
 
 # Sections that describe parameters or members, by name.
 _ENTRIES: Final = frozenset({
@@ -64,7 +66,7 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
     return "\n".join(summary).strip(), entries
 
 
-class _Section(NamedTuple):
+class _Section(Struct, frozen=True):
     lines: list[str]
     end: int
     describes: bool

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from wigwag.schema import InputRequest, InputRequiredResult
+from wigwag.schema import InputRequiredResult
 
 if TYPE_CHECKING:
+    from wigwag.schema import InputRequest
     from wigwag.server.asking.questions import Question
 
 

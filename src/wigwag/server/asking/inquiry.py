@@ -38,6 +38,16 @@ if TYPE_CHECKING:
     from wigwag.server.principal import Principal
     from wigwag.server.scope import Scope
 
+    # For type checkers alone: making a protocol at run time takes longer than another class.
+    class Remembers(Protocol):
+        """What asking needs of the server."""
+
+        @property
+        def keeper(self) -> Keeper:
+            """What keeps the memory of calls between their rounds."""
+            ...
+
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -47,15 +57,6 @@ _MODEL: Final = ClientCapabilities(sampling=SamplingCapability())
 _MAY_ASK: Final = (TOOLS_CALL, PROMPTS_GET, RESOURCES_READ)
 """The methods of MCP that a modern client can be asked for. Spec: basic/utilities/mrtr"""
 _ROOTS: Final = ClientCapabilities(roots=RootsCapability())
-
-
-class Remembers(Protocol):
-    """What asking needs of the server."""
-
-    @property
-    def keeper(self) -> Keeper:
-        """What keeps the memory of calls between their rounds."""
-        ...
 
 
 class Inquiry:
