@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from tests.interaction.peers import PeerServer, client_of
 from wigwag import Client
@@ -145,3 +146,15 @@ async def test_a_sound_answer_is_not_warned_about(
 ) -> None:
     await answered(revision, lambda client: client.call_tool("t"), content=[])
     assert log_text() == ""
+
+
+@SERVER_IS_BROKEN
+async def test_what_a_server_says_of_itself_costs_but_what_is_malformed(
+    revision: str, log_text: Callable[[], str]
+) -> None:
+    capabilities = {"tools": {"listChanged": True}, "prompts": "yes"}
+    async with client_of(PeerServer(revision, capabilities=capabilities)) as client:
+        assert client.capabilities.tools is not UNSET
+        assert client.capabilities.prompts is UNSET
+    assert "says of itself something malformed" in log_text()
+    assert "capabilities.prompts: Expected `object`, got `str`" in log_text()

@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
-from wigwag.client.link import Link, Timeouts
+from wigwag.client.link import Link, Timeouts, in_one_line
 from wigwag.client.questions import Answers
 from wigwag.client.resending import LostRequest, Resending
+from wigwag.client.response_cache import Ask, ResponseCache
 from wigwag.errors import (
     InvalidResult,
     LocalProtocolError,
@@ -48,8 +49,6 @@ R = TypeVar("R")
 
 # A server that goes on asking is broken, or means to keep us busy.
 MAX_INPUT_ROUNDS: Final = 16
-# So many malformed parts of one result are named in the log.
-MAX_LOSSES_SHOWN: Final = 10
 
 
 class Asking:
@@ -61,6 +60,7 @@ class Asking:
         answers: What answers its questions.
         timeouts: How long to wait.
         list_tools: Lists the tools anew, when what is known of them proves wrong.
+        cache: What keeps answers; `None` to keep none.
     """
 
     def __init__(
@@ -70,12 +70,14 @@ class Asking:
         answers: Answers,
         timeouts: Timeouts,
         list_tools: Callable[[], Awaitable[object]],
+        cache: ResponseCache | None = None,
     ) -> None:
         self._link = link
         self._resending = resending
         self._answers = answers
         self._timeouts = timeouts
         self._list_tools = list_tools
+        self.cache = cache
         self.log_level: LoggingLevel | None = None
         """What modern servers are told with every request, and legacy ones once."""
 
@@ -118,6 +120,8 @@ class Asking:
                 # The parameters that are to be repeated in them are others by now.
                 await self._list_tools()
             elif not isinstance(error, TransportError) or is_first or link.is_on_trust:
+                if self.cache is not None and isinstance(error, RequestFailed):
+                    self.cache.note_refused(method, error.code)
                 raise
             else:
                 lost = LostRequest(
@@ -162,6 +166,58 @@ class Asking:
         )
         return result
 
+    async def look(
+        self,
+        method: str,
+        params: Any,
+        result_type: type[R],
+        *,
+        uri: str = "",
+        cursor: str | UnsetType = UNSET,
+        refresh: bool = False,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> R:
+        """Do as `call` does, for what changes nothing, unless the answer is kept already.
+
+        Args:
+            method: One of the methods whose results may be kept.
+            params: What it takes.
+            result_type: The type of its result.
+            uri: The resource that is read.
+            cursor: The page of a list.
+            refresh: Whether only an answer will do that the server gives now.
+            timeout: Seconds to wait for an answer or a sign of progress.
+        """
+        link, cache = self._link, self.cache
+        await link.acquaint()
+        if cache is None or not link.is_wanted:
+            return await self.call(method, params, result_type, timeout=timeout)
+        live = link.live
+        since = None if live is None else (live, live.protocol.ended_requests)
+
+        async def ask() -> Raw:
+            return await self.ask(method, params, timeout=timeout)
+
+        async def fetch() -> Raw:
+            return await cache.fetch(
+                method,
+                ask,
+                uri=uri,
+                cursor=cursor,
+                refresh=refresh,
+                since=since,
+                timeout=timeout,
+            )
+
+        try:
+            result, _ = await self.call_for_raw(
+                method, params, result_type, timeout=timeout, first=fetch
+            )
+        except InvalidResult:
+            await cache.discard(method, uri=uri)
+            raise
+        return result
+
     async def call_for_raw(
         self,
         method: str,
@@ -169,13 +225,29 @@ class Asking:
         result_type: type[R],
         *,
         timeout: float | None,  # noqa: ASYNC109
-        on_progress: OnProgress | None,
-        meta: Mapping[str, Any] | None,
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+        first: Ask | None = None,
     ) -> tuple[R, Raw]:
-        """Do as `call` does, and return what the result was read from, too."""
+        """Do as `call` does, and return what the result was read from, too.
+
+        Args:
+            method: The method.
+            params: What it takes.
+            result_type: The type of its result.
+            timeout: Seconds to wait for an answer or a sign of progress.
+            on_progress: Called with each sign of progress.
+            meta: More members for `_meta`.
+            first: Gets the answer of the first round.
+        """
         asked = params
         for _ in range(MAX_INPUT_ROUNDS):
-            raw = await self.ask(method, asked, timeout=timeout, on_progress=on_progress, meta=meta)
+            if first is None:
+                raw = await self.ask(
+                    method, asked, timeout=timeout, on_progress=on_progress, meta=meta
+                )
+            else:
+                raw, first = await first(), None
             result = self.read(method, raw)
             if isinstance(result, result_type):
                 return result, raw
@@ -205,12 +277,11 @@ class Asking:
                 message = f"the result of {method} is not what the protocol says: {error}"
                 raise InvalidResult(message) from None
         result, losses = saved
-        shown = [*losses[:MAX_LOSSES_SHOWN], *(["and more"] if losses[MAX_LOSSES_SHOWN:] else [])]
         _logger.warning(
             "%s answered %s with something malformed, which is left out: %s",
             self._link.name,
             method,
-            "; ".join(shown),
+            in_one_line(losses),
         )
         return result
 

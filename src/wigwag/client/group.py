@@ -16,11 +16,11 @@ from wigwag.client.client import Client
 from wigwag.client.configuration import ServerEntry, is_configuration, load_configuration
 from wigwag.client.merged_names import did_you_mean, may_be_of_template, merged_names, qualified
 from wigwag.client.targets import is_for_url
+from wigwag.client.tool_results import ToolCallResult
 from wigwag.errors import ConnectionClosed, LocalProtocolError, McpError, RequestFailed
 from wigwag.schema import (
     INVALID_PARAMS,
     RESOURCE_NOT_FOUND,
-    CallToolResult,
     GetPromptResult,
     Prompt,
     ReadResourceResult,
@@ -188,7 +188,7 @@ class ClientGroup:
 
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
-    ) -> CallToolResult:
+    ) -> ToolCallResult[Any]:
         """Call a tool of whichever server has it.
 
         Args:
@@ -203,7 +203,7 @@ class ClientGroup:
         """
         member, own_name = await self._find("tools", name)
         client = await self._ready(member)
-        result: CallToolResult = await client.call_tool(own_name, arguments, **options)
+        result: ToolCallResult[Any] = await client.call_tool(own_name, arguments, **options)
         return result
 
     async def get_prompt(

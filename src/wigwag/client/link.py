@@ -6,6 +6,7 @@ Spec: basic/versioning, 2025-11-25 basic/lifecycle
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final, NamedTuple
@@ -31,8 +32,13 @@ from wigwag.runtime.client_connection import ClientConnection
 from wigwag.schema import MODERN_REVISIONS, DiscoverResult
 from wigwag.transports.contract import Connection
 
-__all__ = ["Link", "Reactions", "Timeouts"]
+__all__ = ["Link", "Reactions", "Timeouts", "in_one_line"]
 
+
+_logger = logging.getLogger("wigwag.client")
+
+# So many malformed parts of one result are named in the log.
+MAX_LOSSES_SHOWN: Final = 10
 
 _NOT_CONNECTED: Final = "not connected: use `async with client:` or `connect()`"
 
@@ -199,11 +205,18 @@ class Link:
             self.want()
         if live is not None and not (reopen or self._may_reopen(live)):
             return live  # dead: it says why
-        if self._opening is None:
-            self._opening = asyncio.get_running_loop().create_task(self._open(live))
-            self._opening.add_done_callback(self._opened)
-        # Whoever is cancelled while waiting does not take the connection from the others.
-        return await asyncio.shield(self._opening)
+        opening = self._opening
+        if opening is None:
+            opening = self._opening = asyncio.get_running_loop().create_task(self._open(live))
+            opening.add_done_callback(self._opened)
+        try:
+            # Whoever is cancelled while waiting does not take the connection from the others.
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            waiting = asyncio.current_task()
+            if opening.cancelled() and waiting is not None and not waiting.cancelling():
+                raise ConnectionClosed("the client was closed") from None
+            raise
 
     @property
     def may_be_used(self) -> bool:
@@ -297,6 +310,7 @@ class Link:
         try:
             prior = None if skip_probe else self._prior
             self.connected = await live.connect(skip_probe=skip_probe, prior=prior)
+            self._warn_of_losses(self.connected.losses)
             self.is_on_trust = prior is not None and self.connected.discovered is prior
         except ConnectionClosed as error:
             await live.aclose()
@@ -314,3 +328,17 @@ class Link:
             await live.aclose()
             raise
         return live
+
+    def _warn_of_losses(self, losses: list[str]) -> None:
+        if losses:
+            _logger.warning(
+                "%s says of itself something malformed, which is left out: %s",
+                self.name,
+                in_one_line(losses),
+            )
+
+
+def in_one_line(losses: list[str]) -> str:
+    """Name the first of the malformed parts of a result, for the log."""
+    more = ["and more"] if losses[MAX_LOSSES_SHOWN:] else []
+    return "; ".join([*losses[:MAX_LOSSES_SHOWN], *more])

@@ -252,7 +252,7 @@ class ClientProtocol(PeerProtocol):
         version = self._mutual_version(result)
         if self._state is not _State.NEW or version is None:
             return ()
-        return self._take_as_modern(version, result)
+        return self._take_as_modern(version, result, [])
 
     def _probe(self, version: str, now: float) -> None:
         self._state = _State.PROBING
@@ -298,8 +298,9 @@ class ClientProtocol(PeerProtocol):
         self._meta_head = b'"_meta":' + encode_value(meta)[:-1]
 
     def _receive_probe_result(self, message: ResponseReceived, now: float) -> Sequence[Event]:
+        losses: list[str] = []
         try:
-            result = decode_result(SERVER_DISCOVER, message.result)
+            result, losses = _read(SERVER_DISCOVER, message.result)
         except UNDECODABLE:
             result = None
         if not isinstance(result, DiscoverResult):
@@ -310,16 +311,26 @@ class ClientProtocol(PeerProtocol):
             if any(v in self._legacy for v in result.supported_versions):
                 return self._initialize(now)
             return self._fail(_no_common_version(self._description, result.supported_versions))
-        return self._take_as_modern(version, result)
+        return self._take_as_modern(version, result, losses)
 
     def _mutual_version(self, result: DiscoverResult) -> str | None:
         mutual = [v for v in self._modern if v in result.supported_versions]
         return mutual[-1] if mutual else None
 
-    def _take_as_modern(self, version: str, result: DiscoverResult) -> Sequence[Event]:
+    def _take_as_modern(
+        self, version: str, result: DiscoverResult, losses: list[str]
+    ) -> Sequence[Event]:
         self._set_meta(version)
-        info, capabilities = _server_info(result), result.capabilities
-        return self._succeed(Connected(version, info, capabilities, result.instructions, result))
+        return self._succeed(
+            Connected(
+                version,
+                _server_info(result),
+                result.capabilities,
+                result.instructions,
+                discovered=result,
+                losses=losses,
+            )
+        )
 
     def _receive_probe_error(self, event: ErrorReceived, now: float) -> Sequence[Event]:
         error = event.error
@@ -349,7 +360,7 @@ class ClientProtocol(PeerProtocol):
 
     def _receive_initialize_result(self, message: ResponseReceived) -> Sequence[Event]:
         try:
-            result = decode_result(INITIALIZE, message.result)
+            result, losses = _read(INITIALIZE, message.result)
         except UNDECODABLE as error:
             return self._fail(InvalidResult(f"the result of `initialize` is none: {error}"))
         if not isinstance(result, InitializeResult):
@@ -359,7 +370,13 @@ class ClientProtocol(PeerProtocol):
             return self._fail(_no_common_version(self._description, [version]))
         self._notify(NOTIFICATIONS_INITIALIZED, None, version)
         return self._succeed(
-            Connected(version, result.server_info, result.capabilities, result.instructions)
+            Connected(
+                version,
+                result.server_info,
+                result.capabilities,
+                result.instructions,
+                losses=losses,
+            )
         )
 
     def _receive_initialize_error(self, event: ErrorReceived, now: float) -> Sequence[Event]:
@@ -387,6 +404,11 @@ class ClientProtocol(PeerProtocol):
         return (ConnectFailed(error),)
 
     # --- what the transport says
+
+    @property
+    def ended_requests(self) -> int:
+        """How many requests of ours do not wait for an answer any more; it only grows."""
+        return self._outgoing.ended
 
     def is_waiting(self, request_id: RequestId) -> bool:
         """Tell whether the answer to a request of ours is still to come."""
@@ -709,6 +731,23 @@ class ClientProtocol(PeerProtocol):
         if self.connected is not None:
             return self.connected.revision
         return str(request.token) if request.method == SERVER_DISCOVER else self._legacy[-1]
+
+
+def _read(method: str, result: Raw) -> tuple[Any, list[str]]:
+    """Read what is sound in a result, and say what is missing in it.
+
+    Raises:
+        UNDECODABLE: There is nothing to save.
+    """
+    try:
+        return decode_result(method, result), []
+    except msgspec.ValidationError:
+        from wigwag.schema.salvage import salvage_result  # noqa: PLC0415 - it is seldom
+
+        saved = salvage_result(method, result)
+        if saved is None:
+            raise
+        return saved
 
 
 def _server_info(result: DiscoverResult) -> Implementation | UnsetType:
