@@ -383,6 +383,8 @@ class ClientProtocol(PeerProtocol):
         error = event.error
         supported = _supported_versions(error)
         mutual = [version for version in self._modern if version in supported]
+        if not mutual and error.code == METHOD_NOT_FOUND and self._owes_answer_to_probe:
+            mutual = list(self._modern)  # no legacy server does not know the handshake
         if mutual and not self._has_returned:
             # It is modern after all: it was slow to start, and the probe went unanswered.
             self._has_returned = True
@@ -628,6 +630,10 @@ class ClientProtocol(PeerProtocol):
         events = super().receive_invalid(message)
         for event in events:
             if type(event) is AnswerInvalid and event.request is self._connecting:
+                request = event.request
+                if request.method == SERVER_DISCOVER and _is_error(message):
+                    why = f"it answered with a broken error: {event.reason}"
+                    return self._fall_back(why, request.sent_at)
                 return self._fail(InvalidResult(f"the server's answer is broken: {event.reason}"))
         return events
 
@@ -791,6 +797,15 @@ def is_of_another_era(failure: Exception) -> bool:
 
 def _speaks_of_legacy(status: int | None) -> bool:
     return status is not None and 400 <= status < 500 and status not in _NOT_OF_AN_ERA
+
+
+def _is_error(message: InvalidMessage) -> bool:
+    """Tell whether a broken answer was to be an error."""
+    try:
+        answer = msgspec.json.decode(message.data)
+    except UNDECODABLE:
+        return False
+    return answer.get("error") is not None and answer.get("result") is None
 
 
 def _error_in(failure: Exception) -> ErrorObject | None:

@@ -224,6 +224,46 @@ def test_a_broken_answer_while_connecting_fails(greeting: bool) -> None:  # noqa
     assert isinstance(failure(server), InvalidResult)
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"error": {"message": "what is that?"}},
+        {"error": "what is that?"},
+        {"error": {"code": -32601, "message": "what is that?"}, "result": None},
+    ],
+)
+def test_a_refusal_of_the_probe_may_be_broken(members: Any) -> None:
+    server = ScriptedServer()
+    probe = server.greeted()
+    (greeting,) = server.say_wrongly({"jsonrpc": "2.0", "id": probe["id"], **members})
+    assert greeting["method"] == "initialize"
+    assert server.say(result(greeting["id"], initialized()))
+    assert only(Connected, server.events).revision == V2025_11_25
+    assert server.client.next_deadline() is None
+
+
+def test_who_was_silent_and_does_not_know_the_handshake_is_modern() -> None:
+    server = ScriptedServer(probe_timeout=5.0)
+    probe = server.greeted()
+    (greeting,) = server.pass_time(5.0)
+    assert greeting["method"] == "initialize"
+    assert server.say(result(probe["id"], discovered())) == []  # late, and so ignored
+    (again,) = server.say(error(greeting["id"], -32601, "Method not found: initialize"))
+    assert again["method"] == "server/discover"
+    assert server.say(result(again["id"], discovered())) == []
+    assert only(Connected, server.events).revision == V2026_07_28
+
+
+def test_who_answered_the_probe_wrongly_and_does_not_know_the_handshake_is_not_asked_again() -> (
+    None
+):
+    server = ScriptedServer()
+    probe = server.greeted()
+    (greeting,) = server.say(error(probe["id"], -32603))
+    assert server.say(error(greeting["id"], -32601, "Method not found: initialize")) == []
+    assert isinstance(failure(server), RequestFailed)
+
+
 def test_a_handshake_that_is_not_answered_fails_and_is_not_cancelled() -> None:
     server = ScriptedServer(connect_timeout=30.0)
     server.greeted(skip_probe=True)
