@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 from wigwag._version import __version__
 
 if TYPE_CHECKING:
+    from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.client import Client
     from wigwag.client.configuration import load_configuration
+    from wigwag.client.events import ClientEvent
     from wigwag.client.group import ClientGroup
+    from wigwag.client.healing import Healing
     from wigwag.client.link import Timeouts
     from wigwag.client.listening import (
         PromptsListChanged,
@@ -74,8 +77,10 @@ _HOMES = {
     "AssistantMessage": "wigwag.server.results.prompt_messages",
     "Audio": "wigwag.server.results.media",
     "CacheHint": "wigwag.protocol.server",
+    "CachePolicy": "wigwag.client.cache_policy",
     "CancelledElicitation": "wigwag.server.asking.questions",
     "Client": "wigwag.client.client",
+    "ClientEvent": "wigwag.client.events",
     "ClientGroup": "wigwag.client.group",
     "ConnectionClosed": "wigwag.errors",
     "Context": "wigwag.server.context",
@@ -86,6 +91,7 @@ _HOMES = {
     "ElicitationResult": "wigwag.server.asking.questions",
     "File": "wigwag.server.results.media",
     "Header": "wigwag.server.parameters.header",
+    "Healing": "wigwag.client.healing",
     "HttpStatusError": "wigwag.errors",
     "Image": "wigwag.server.results.media",
     "InputRequired": "wigwag.server.asking.input_required",
@@ -134,8 +140,10 @@ __all__ = [
     "AssistantMessage",
     "Audio",
     "CacheHint",
+    "CachePolicy",
     "CancelledElicitation",
     "Client",
+    "ClientEvent",
     "ClientGroup",
     "ConnectionClosed",
     "Context",
@@ -146,6 +154,7 @@ __all__ = [
     "ElicitationResult",
     "File",
     "Header",
+    "Healing",
     "HttpStatusError",
     "Image",
     "InputRequired",

@@ -97,7 +97,6 @@ class Asking:
         idle = timeouts.request if timeout is None else timeout
         ceiling = max(timeouts.ceiling, idle)
         sent: list[OutgoingRequest] = []
-        is_first = link.connected is None
         try:
             live = link.live
             if live is None or not live.is_open:
@@ -119,7 +118,7 @@ class Asking:
             elif self._is_about_headers(error, method):
                 # The parameters that are to be repeated in them are others by now.
                 await self._list_tools()
-            elif not isinstance(error, TransportError) or is_first or link.is_on_trust:
+            elif not isinstance(error, TransportError) or not link.is_acquainted:
                 if self.cache is not None and isinstance(error, RequestFailed):
                     self.cache.note_refused(method, error.code)
                 raise

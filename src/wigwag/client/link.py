@@ -219,6 +219,11 @@ class Link:
             raise
 
     @property
+    def is_acquainted(self) -> bool:
+        """Whether the server has answered before, so that it may well do so again."""
+        return self.connected is not None and not self.is_on_trust
+
+    @property
     def may_be_used(self) -> bool:
         """Whether there is a connection, or one may be opened."""
         return self.live is None or self.live.is_open or self._may_reopen(self.live)

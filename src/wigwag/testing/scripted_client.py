@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from wigwag.client.client import Client
+from wigwag.client.healing import Healing
 from wigwag.client.link import Timeouts
 from wigwag.client.questions import Roots
 from wigwag.schema import ClientCapabilities, ElicitationCapability, SamplingCapability
@@ -50,6 +51,8 @@ class ScriptedClient(Client):
         if roots is not None:
             options["roots"] = lambda: self.answers.note_roots(roots)
         options["capabilities"] = _declared(options)
+        # What breaks in a test is to be seen there.
+        options.setdefault("heal", Healing(restart=False, resend=False, listen=False))
         if timeout is not None:
             # A process that starts slowly is not to be taken for one of the legacy era.
             limits = Timeouts(request=timeout, ceiling=timeout, probe=timeout, connect=2 * timeout)

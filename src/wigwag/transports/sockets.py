@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
-from wigwag.errors import TransportError
+from wigwag.errors import ConnectionRefused, HostNotFound, ServerUnreachable, TransportError
 from wigwag.transports.contract import Connection, Received
 from wigwag.transports.stream import HIGH_WATER_BYTES, StreamConnection, is_torn_answer
 
@@ -52,7 +52,7 @@ async def connect_tcp(
     """Connect to a server that listens on a TCP port.
 
     Raises:
-        TransportError: Nobody listens there, or the host cannot be found.
+        ServerUnreachable: Nobody listens there, or the host cannot be found.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -60,7 +60,7 @@ async def connect_tcp(
             lambda: _SocketConnection(max_line_bytes=max_line_bytes), host, port
         )
     except OSError as error:
-        raise TransportError(f"cannot connect to {host} port {port}: {error}") from error
+        raise _unreachable(f"cannot connect to {host} port {port}", error) from error
     return connection
 
 
@@ -70,7 +70,8 @@ async def connect_unix(
     """Connect to a server that listens on a unix socket.
 
     Raises:
-        TransportError: There is no such socket, or nobody listens on it.
+        ServerUnreachable: There is no such socket, or nobody listens on it.
+        TransportError: It is somebody else's.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -78,8 +79,19 @@ async def connect_unix(
             lambda: _SocketConnection(max_line_bytes=max_line_bytes), os.fspath(path)
         )
     except OSError as error:
-        raise TransportError(f"cannot connect to the socket {path}: {error}") from error
+        raise _unreachable(f"cannot connect to the socket {path}", error) from error
     return connection
+
+
+def _unreachable(what: str, error: OSError) -> TransportError:
+    kind: type[TransportError] = ServerUnreachable
+    if isinstance(error, ConnectionRefusedError | FileNotFoundError):
+        kind = ConnectionRefused
+    elif isinstance(error, socket.gaierror):
+        kind = HostNotFound
+    elif isinstance(error, PermissionError):
+        kind = TransportError
+    return kind(f"{what}: {error}")
 
 
 async def listen_tcp(
