@@ -148,6 +148,7 @@ class Listeners:
         for changes in listening:
             failure = next((refused[uri] for uri in changes.subscribed if uri in refused), None)
             if failure is not None:
+                changes.subscribed = [uri for uri in changes.subscribed if uri not in refused]
                 changes.end(failure)
             else:
                 self._note_reopened(changes, reason, attempt=1)

@@ -14,7 +14,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -22,7 +22,7 @@ from msgspec import UNSET
 from wigwag.client.link import Link
 from wigwag.client.listeners import Listeners
 from wigwag.client.listening import Changes
-from wigwag.errors import ConnectionClosed, LocalProtocolError, McpError
+from wigwag.errors import ConnectionClosed, LocalProtocolError, McpError, RequestFailed
 from wigwag.protocol.subscriptions import Change, is_declared
 from wigwag.schema import (
     NOTIFICATIONS_PROMPTS_LIST_CHANGED,
@@ -159,7 +159,8 @@ class _Subscription:
         except McpError as error:
             reason = error
         self._ended(self, reason)
-        await self._leave()
+        with suppress(McpError):  # it has ended in any case
+            await self._leave()
 
     async def close(self) -> None:
         if self._reading is not None:
@@ -236,7 +237,7 @@ class Watching:
         try:
             async with self._switching:
                 if self._subscription is None:
-                    await self._switch(self._uris)
+                    await self._begin()
         except McpError as error:
             if self._link.is_wanted:
                 _logger.warning("cannot watch %s for changes: %s", self._link.name, error)
@@ -248,6 +249,16 @@ class Watching:
                 self._note(Change(method))
             for uri in self._uris:
                 self._note(Change(NOTIFICATIONS_RESOURCES_UPDATED, uri))
+
+    async def _begin(self) -> None:
+        try:
+            await self._switch(self._uris)
+        except RequestFailed as error:
+            if not self._uris:
+                raise
+            # A resource that is gone must not keep lists from being watched.
+            _logger.warning("cannot watch resources of %s: %s", self._link.name, error)
+            await self._switch([])
 
     # --- resources
 
@@ -318,6 +329,8 @@ class Watching:
         if self._link.is_wanted:
             why = reason or "it has ended the subscription"
             _logger.warning("%s is no longer watched for changes: %s", self._link.name, why)
+            if isinstance(reason, RequestFailed) and not self._link.is_modern:
+                self.resume()  # only one of the resources was refused
 
     # --- telling
 
