@@ -27,6 +27,7 @@ from wigwag.client.listening import Changes, FilterMembers
 from wigwag.client.pages import Pages
 from wigwag.client.questions import AnswerElicitation, Answers, AnswerSampling, Roots
 from wigwag.client.resending import Resending
+from wigwag.client.response_cache import CacheInfo, cache_of
 from wigwag.client.targets import opener_for
 from wigwag.client.tool_results import ToolCallResult, data_of
 from wigwag.client.watching import WatchedList, Watching
@@ -104,7 +105,9 @@ from wigwag.schema import (
 from wigwag.transports.stdio_client import OnStderr
 
 if TYPE_CHECKING:  # not every client needs them
+    from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.callback_names import CallbackNames
+    from wigwag.stores.contract import CacheStore
     from wigwag.transports.http_client_engine import TLS, Headers
 
 _logger = logging.getLogger("wigwag.client")
@@ -181,6 +184,9 @@ class Client:
             lasts as long as this process. What proves wrong is found out anew.
         prior_discover: What `client.discovered` was in an earlier connection to the same server:
             connecting then asks nothing. When the server proves to be otherwise, it is asked.
+        cache: Whether lists, resources and what `discover` returns are kept for as long as the
+            server allows it: `True`, in memory; a `CachePolicy`, or a store that others have, too;
+            or `False`.
         lazy: Connect when something is first asked, not before: neither `connect` nor `async with`
             is needed for that, but `close` is.
         callbacks: `sampling_callback`, `elicitation_callback`, `list_roots_callback` and
@@ -218,6 +224,7 @@ class Client:
         http_client: Any = None,
         era_cache: EraCache | None = None,
         prior_discover: DiscoverResult | None = None,
+        cache: bool | CacheStore | CachePolicy = True,
         lazy: bool = False,
         **callbacks: Unpack[CallbackNames],
     ) -> None:
@@ -283,7 +290,16 @@ class Client:
         self._pauses = pauses = Pauses()
         self._tools = KnownTools(self._link)
         resending = Resending(self._link, self._tools, events, pauses)
-        self._asking = Asking(self._link, resending, answers, timeouts, self.list_tools)
+        self._cache = cache_of(
+            cache,
+            url=opener.whole_url,
+            name=opener.name,
+            headers=headers,
+            http_client=http_client,
+        )
+        self._asking = Asking(
+            self._link, resending, answers, timeouts, self._list_tools_anew, self._cache
+        )
         self._pages = Pages(self._link, self._asking)
         self._listeners = Listeners(
             self._link, self._asking, timeouts, events, pauses, on_missed=self._note_missed
@@ -326,6 +342,8 @@ class Client:
             await self._link.close()
         finally:
             await self._watching.close()
+            if self._cache is not None:
+                await self._cache.closed()
 
     async def __aenter__(self) -> Self:
         """Connect, unless `lazy` leaves that to the first request."""
@@ -401,6 +419,8 @@ class Client:
         if lost is not None:
             self._events.tell_reopened(lost, is_process=self._link.is_process)
         self._tools.use(live)
+        if self._cache is not None:
+            self._cache.connected(self._link.known.revision, self._answers.capabilities)
         self._watching.resume()
         if self._link.is_modern:
             return
@@ -446,19 +466,30 @@ class Client:
 
     # --- tools
 
-    async def list_tools(self, *, cursor: str | None = None) -> ListToolsResult:
+    async def list_tools(
+        self, *, cursor: str | None = None, refresh: bool = False
+    ) -> ListToolsResult:
         """List the server's tools: all of them, or the page of a cursor. Spec: server/tools.
 
         Over HTTP a modern server may want arguments repeated in headers. A tool that says so in a
         way that breaks the rules cannot be called; it is left out, and the log says why.
+
+        Args:
+            cursor: The `next_cursor` of the page before.
+            refresh: Whether the server is asked even if the list may still be kept.
         """
-        listed = await self._pages.list(TOOLS_LIST, ListToolsResult, "tools", cursor)
+        listed = await self._pages.list(
+            TOOLS_LIST, ListToolsResult, "tools", cursor, refresh=refresh
+        )
         return self._tools.noted(listed)
 
-    async def tool_pages(self) -> AsyncIterator[ListToolsResult]:
+    async def tool_pages(self, *, refresh: bool = False) -> AsyncIterator[ListToolsResult]:
         """List the server's tools page by page, for example `async for page in …`."""
-        async for page in self._pages.pages(TOOLS_LIST, ListToolsResult, "tools"):
+        async for page in self._pages.pages(TOOLS_LIST, ListToolsResult, "tools", refresh=refresh):
             yield self._tools.noted(page)
+
+    async def _list_tools_anew(self) -> ListToolsResult:
+        return await self.list_tools(refresh=True)
 
     @overload
     async def call_tool(
@@ -570,38 +601,70 @@ class Client:
 
     # --- resources
 
-    async def list_resources(self, *, cursor: str | None = None) -> ListResourcesResult:
-        """List the server's resources: all of them, or the page of a cursor."""
-        return await self._pages.list(RESOURCES_LIST, ListResourcesResult, "resources", cursor)
+    async def list_resources(
+        self, *, cursor: str | None = None, refresh: bool = False
+    ) -> ListResourcesResult:
+        """List the server's resources: all of them, or the page of a cursor; see `list_tools`."""
+        return await self._pages.list(
+            RESOURCES_LIST, ListResourcesResult, "resources", cursor, refresh=refresh
+        )
 
-    def resource_pages(self) -> AsyncIterator[ListResourcesResult]:
+    def resource_pages(self, *, refresh: bool = False) -> AsyncIterator[ListResourcesResult]:
         """List the server's resources page by page."""
-        return self._pages.pages(RESOURCES_LIST, ListResourcesResult, "resources")
+        return self._pages.pages(RESOURCES_LIST, ListResourcesResult, "resources", refresh=refresh)
 
     async def list_resource_templates(
-        self, *, cursor: str | None = None
+        self, *, cursor: str | None = None, refresh: bool = False
     ) -> ListResourceTemplatesResult:
         """List the server's resource templates: all of them, or the page of a cursor."""
         return await self._pages.list(
-            RESOURCES_TEMPLATES_LIST, ListResourceTemplatesResult, "resource_templates", cursor
+            RESOURCES_TEMPLATES_LIST,
+            ListResourceTemplatesResult,
+            "resource_templates",
+            cursor,
+            refresh=refresh,
         )
 
-    def resource_template_pages(self) -> AsyncIterator[ListResourceTemplatesResult]:
+    def resource_template_pages(
+        self, *, refresh: bool = False
+    ) -> AsyncIterator[ListResourceTemplatesResult]:
         """List the server's resource templates page by page."""
         return self._pages.pages(
-            RESOURCES_TEMPLATES_LIST, ListResourceTemplatesResult, "resource_templates"
+            RESOURCES_TEMPLATES_LIST,
+            ListResourceTemplatesResult,
+            "resource_templates",
+            refresh=refresh,
         )
 
     async def read_resource(
         self,
         uri: str,
         *,
+        refresh: bool = False,
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> ReadResourceResult:
-        """Read a resource. Spec: server/resources#reading-resources."""
+        """Read a resource. Spec: server/resources#reading-resources.
+
+        Args:
+            uri: Which one.
+            refresh: Whether the server is asked even if what it holds may still be kept. It is so
+                in any case with `on_progress` or `meta`.
+            timeout: Seconds to wait for an answer or a sign of progress.
+            on_progress: Called with each sign of progress.
+            meta: More members for `_meta`.
+        """
         params = ReadResourceRequestParams(uri=uri)
+        if on_progress is None and meta is None:
+            return await self._asking.look(
+                RESOURCES_READ,
+                params,
+                ReadResourceResult,
+                uri=uri,
+                refresh=refresh,
+                timeout=timeout,
+            )
         return await self._asking.call(
             RESOURCES_READ,
             params,
@@ -628,13 +691,17 @@ class Client:
 
     # --- prompts and completion
 
-    async def list_prompts(self, *, cursor: str | None = None) -> ListPromptsResult:
-        """List the server's prompts: all of them, or the page of a cursor."""
-        return await self._pages.list(PROMPTS_LIST, ListPromptsResult, "prompts", cursor)
+    async def list_prompts(
+        self, *, cursor: str | None = None, refresh: bool = False
+    ) -> ListPromptsResult:
+        """List the server's prompts: all of them, or the page of a cursor; see `list_tools`."""
+        return await self._pages.list(
+            PROMPTS_LIST, ListPromptsResult, "prompts", cursor, refresh=refresh
+        )
 
-    def prompt_pages(self) -> AsyncIterator[ListPromptsResult]:
+    def prompt_pages(self, *, refresh: bool = False) -> AsyncIterator[ListPromptsResult]:
         """List the server's prompts page by page."""
-        return self._pages.pages(PROMPTS_LIST, ListPromptsResult, "prompts")
+        return self._pages.pages(PROMPTS_LIST, ListPromptsResult, "prompts", refresh=refresh)
 
     async def get_prompt(
         self,
@@ -689,9 +756,17 @@ class Client:
         await self._link.acquaint()
         await self._asking.ask(SERVER_DISCOVER if self._link.is_modern else PING, None)
 
-    async def discover(self) -> DiscoverResult:
-        """Ask a modern server anew what it is and can do. Spec: server/discover."""
-        return await self._asking.call(SERVER_DISCOVER, None, DiscoverResult)
+    async def discover(self, *, refresh: bool = False) -> DiscoverResult:
+        """Ask a modern server what it is and can do. Spec: server/discover.
+
+        Args:
+            refresh: Whether it is asked even if what it said before may still be kept.
+        """
+        return await self._asking.look(SERVER_DISCOVER, None, DiscoverResult, refresh=refresh)
+
+    def cache_info(self) -> CacheInfo:
+        """Tell how often a list, a resource or `discover` was answered without the server."""
+        return CacheInfo(0, 0, 0, 0) if self._cache is None else self._cache.info
 
     async def set_logging_level(self, level: LoggingLevel) -> None:
         """Ask for log messages of this level and above, from now on.
@@ -829,13 +904,13 @@ class Client:
         on_resources: Callable[[list[Resource]], object] | None,
     ) -> dict[str, WatchedList]:
         async def tools() -> list[Tool]:
-            return (await self.list_tools()).tools
+            return (await self.list_tools(refresh=True)).tools
 
         async def prompts() -> list[Prompt]:
-            return (await self.list_prompts()).prompts
+            return (await self.list_prompts(refresh=True)).prompts
 
         async def resources() -> list[Resource]:
-            return (await self.list_resources()).resources
+            return (await self.list_resources(refresh=True)).resources
 
         lists: dict[str, WatchedList] = {}
         if on_tools is not None:
@@ -857,6 +932,7 @@ class Client:
         return await self._answers.answer(request.method, request.params)
 
     def _note(self, event: NotificationReceived) -> None:
+        self._note_change(event.method, getattr(event.params, "uri", None))
         self._listeners.offer(event)
         if event.method == NOTIFICATIONS_TOOLS_LIST_CHANGED:
             self._tools.doubt()
@@ -865,7 +941,13 @@ class Client:
         if self._on_notification is not None:
             self._callbacks.call(self._on_notification, event.method, event.params)
 
+    def _note_change(self, method: str, uri: str | None) -> None:
+        cache = self._cache
+        if cache is not None and cache.note(method, uri):
+            self._callbacks.call(cache.settle)
+
     def _note_missed(self, change: Change) -> None:
+        self._note_change(change.method, change.uri)
         if change.method == NOTIFICATIONS_TOOLS_LIST_CHANGED:
             self._tools.doubt()
 

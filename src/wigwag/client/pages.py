@@ -14,9 +14,9 @@ from msgspec import UNSET, UnsetType
 
 from wigwag.client.asking import Asking
 from wigwag.client.link import Link
-from wigwag.errors import LocalProtocolError, RemoteProtocolError
+from wigwag.errors import LocalProtocolError, RemoteProtocolError, RequestFailed
 from wigwag.protocol.gates import server_declares
-from wigwag.schema import PaginatedRequestParams
+from wigwag.schema import METHODS, PaginatedRequestParams
 
 __all__ = ["Pages"]
 
@@ -41,9 +41,15 @@ class Pages:
         self._asking = asking
 
     async def list(
-        self, method: str, result_type: type[R], member: str, cursor: str | None = None
+        self,
+        method: str,
+        result_type: type[R],
+        member: str,
+        cursor: str | None = None,
+        *,
+        refresh: bool = False,
     ) -> R:
-        """Get one page, or all of them as one."""
+        """Get one page, or all of them as one; with `refresh`, nothing that is kept."""
         if not await self._is_declared(method):
             # It must not be asked, and has none.
             empty: R = msgspec.convert({_wire_name(member): []}, result_type)
@@ -54,24 +60,45 @@ class Pages:
                     f"{cursor!r} is no cursor: there is no next page where `next_cursor` is UNSET, "
                     "so ask `if page.next_cursor is not UNSET`"
                 )
-            return await self._page(method, cursor, result_type)
-        page: Any = await self._page(method, UNSET, result_type)
+            return await self._page(method, cursor, result_type, refresh=refresh)
+        hits = self._hits
+        try:
+            return await self._whole(method, result_type, member, refresh=refresh)
+        except RequestFailed:
+            if self._hits == hits:
+                raise
+        # A page that was kept may have had a cursor that means nothing any more.
+        return await self._whole(method, result_type, member, refresh=True)
+
+    @property
+    def _hits(self) -> int:
+        cache = self._asking.cache
+        return 0 if cache is None else cache.info.hits
+
+    async def _whole(self, method: str, result_type: type[R], member: str, *, refresh: bool) -> R:
+        page: Any = await self._page(method, UNSET, result_type, refresh=refresh)
         if page.next_cursor is UNSET:
             result: R = page
             return result
         items = list(getattr(page, member))
-        async for page in self._pages_after(page, method, result_type, member):  # noqa: B020
+        async for page in self._pages_after(  # noqa: B020
+            page, method, result_type, member, refresh=refresh
+        ):
             items += getattr(page, member)
         whole: R = msgspec.structs.replace(page, **{member: items, "next_cursor": UNSET})
         return whole
 
-    async def pages(self, method: str, result_type: type[R], member: str) -> AsyncIterator[R]:
+    async def pages(
+        self, method: str, result_type: type[R], member: str, *, refresh: bool = False
+    ) -> AsyncIterator[R]:
         """Get one page after the other."""
         if not await self._is_declared(method):
             return
-        page: Any = await self._page(method, UNSET, result_type)
+        page: Any = await self._page(method, UNSET, result_type, refresh=refresh)
         yield page
-        async for page in self._pages_after(page, method, result_type, member):  # noqa: B020
+        async for page in self._pages_after(  # noqa: B020
+            page, method, result_type, member, refresh=refresh
+        ):
             yield page
 
     async def _is_declared(self, method: str) -> bool:
@@ -81,7 +108,7 @@ class Pages:
         return server_declares(known.capabilities, method, known.revision)
 
     async def _pages_after(
-        self, page: Any, method: str, result_type: type[Any], member: str
+        self, page: Any, method: str, result_type: type[Any], member: str, *, refresh: bool
     ) -> AsyncIterator[Any]:
         """Get the pages after one; what a server gives that goes round in circles, but once."""
         before: dict[str, list[Any]] = {}  # what was on the page that gave the cursor
@@ -90,7 +117,7 @@ class Pages:
             if len(before) >= MAX_PAGES:
                 raise RemoteProtocolError(f"{method} has more than {MAX_PAGES} pages")
             before[cursor] = getattr(page, member)
-            page = await self._page(method, cursor, result_type)
+            page = await self._page(method, cursor, result_type, refresh=refresh)
             if page.next_cursor in before:  # it would go on for ever
                 _logger.warning(
                     "the server gave the cursor %r twice: %s ends here", page.next_cursor, method
@@ -101,8 +128,13 @@ class Pages:
                 page = msgspec.structs.replace(page, **{member: fresh, "next_cursor": UNSET})
             yield page
 
-    async def _page(self, method: str, cursor: str | UnsetType, result_type: type[R]) -> R:
-        return await self._asking.call(method, PaginatedRequestParams(cursor=cursor), result_type)
+    async def _page(
+        self, method: str, cursor: str | UnsetType, result_type: type[R], *, refresh: bool
+    ) -> R:
+        params = PaginatedRequestParams(cursor=cursor)
+        if not METHODS[method].cacheable:
+            return await self._asking.call(method, params, result_type)
+        return await self._asking.look(method, params, result_type, cursor=cursor, refresh=refresh)
 
 
 def _wire_name(member: str) -> str:

@@ -18,32 +18,44 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.client.cache_policy import CachePolicy
 from wigwag.client.guarded_store import GuardedStore
-from wigwag.errors import HttpStatusError, RequestTimedOut, TLSFailed, TransportError
+from wigwag.errors import (
+    HttpStatusError,
+    RequestFailed,
+    RequestTimedOut,
+    TLSFailed,
+    TransportError,
+)
 from wigwag.schema import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
     METHODS,
     MODERN_REVISIONS,
     NOTIFICATIONS_PROMPTS_LIST_CHANGED,
     NOTIFICATIONS_RESOURCES_LIST_CHANGED,
     NOTIFICATIONS_RESOURCES_UPDATED,
     NOTIFICATIONS_TOOLS_LIST_CHANGED,
+    PROMPTS_GET,
     PROMPTS_LIST,
+    RESOURCE_NOT_FOUND,
     RESOURCES_LIST,
     RESOURCES_READ,
     RESOURCES_TEMPLATES_LIST,
     RESULT_COMPLETE,
+    TOOLS_CALL,
     TOOLS_LIST,
     ClientCapabilities,
 )
+from wigwag.stores.contract import CacheStore
 from wigwag.stores.memory import MemoryCacheStore
 
-__all__ = ["CacheInfo", "ResponseCache", "principal_of"]
+__all__ = ["CacheInfo", "ResponseCache", "cache_of", "principal_of"]
 
 Ask = Callable[[], Awaitable[Raw]]
 
@@ -60,6 +72,14 @@ _CHANGED: Final[Mapping[str, Sequence[str]]] = {
     NOTIFICATIONS_TOOLS_LIST_CHANGED: (TOOLS_LIST,),
     NOTIFICATIONS_PROMPTS_LIST_CHANGED: (PROMPTS_LIST,),
     NOTIFICATIONS_RESOURCES_LIST_CHANGED: (RESOURCES_LIST, RESOURCES_TEMPLATES_LIST),
+}
+
+# What the server knows nothing of, and where a client may have read that it does.
+_NOT_THERE: Final = (INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND)
+_LISTED_BY: Final[Mapping[str, Sequence[str]]] = {
+    TOOLS_CALL: (TOOLS_LIST,),
+    PROMPTS_GET: (PROMPTS_LIST,),
+    RESOURCES_READ: (RESOURCES_LIST, RESOURCES_TEMPLATES_LIST),
 }
 
 _logger = logging.getLogger("wigwag.client")
@@ -165,8 +185,10 @@ class ResponseCache:
         """Note that the user has closed the client: what fails from now on, fails."""
         self._is_closed = True
         if self._invalid:
-            async with self._writing:
-                await self._forget_invalid()
+            await self.settle()
+        # Nobody of the next life, which may have another event loop, waits for these.
+        self._flights.clear()
+        self._writing = asyncio.Lock()
 
     # --- answers
 
@@ -216,8 +238,7 @@ class ResponseCache:
     async def discard(self, method: str, *, uri: str = "") -> None:
         """Forget an answer that proved to be of no use; of a list all pages."""
         self._invalidate([self._group(method, uri)])
-        async with self._writing:
-            await self._forget_invalid()
+        await self.settle()
 
     def _joinable(self, place: _Place, since: object, limit: float | None) -> _Flight | None:
         if len(place.keys) < 2:  # nobody can tell whether it is the same who asks
@@ -259,6 +280,10 @@ class ResponseCache:
     ) -> Raw:
         try:
             raw = await ask()
+        except RequestFailed:
+            # It is not there any more; or it is a page whose cursor came from one that is outdated.
+            self._invalidate([place.group])
+            raise
         except (TransportError, RequestTimedOut) as error:
             if kept is None or flight.is_outdated or self._is_closed or not _is_passing(error):
                 raise
@@ -325,8 +350,8 @@ class ResponseCache:
 
     # --- what becomes invalid
 
-    def note(self, notification: str, uri: str | None = None) -> None:
-        """Note what the server reports, which may be that something has changed.
+    def note(self, notification: str, uri: str | None = None) -> bool:
+        """Note what the server reports; tell whether it is something for `settle` to do.
 
         Args:
             notification: The method of the notification.
@@ -337,6 +362,17 @@ class ResponseCache:
         elif notification == NOTIFICATIONS_RESOURCES_UPDATED and uri is not None:
             # It may be a part of what was read.
             self._invalidate([self._group(RESOURCES_READ, each) for each in _with_parents(uri)])
+        return bool(self._invalid)
+
+    def note_refused(self, method: str, code: int) -> None:
+        """Note that the server refused a request: what was listed may be there no more.
+
+        Args:
+            method: The method of the request.
+            code: The code of the error.
+        """
+        if code in _NOT_THERE and method in _LISTED_BY:
+            self.invalidate(*_LISTED_BY[method])
 
     def invalidate(self, *methods: str) -> None:
         """Give no answer any more that was got for these methods so far; not for reading."""
@@ -358,11 +394,6 @@ class ResponseCache:
         async with self._writing:
             await self._forget_invalid()
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether others may look into the store."""
-        return self._policy.store is not None
-
     # --- places
 
     def _group(self, method: str, uri: str = "") -> str:
@@ -377,6 +408,39 @@ class ResponseCache:
         if principal is not None:
             keys.insert(0, f"{principal}{page}")
         return _Place(self._group(method, uri), keys)
+
+
+def cache_of(
+    cache: bool | CacheStore | CachePolicy,  # noqa: FBT001 - it is the option of a client
+    *,
+    url: str | None,
+    name: str,
+    headers: Any,
+    http_client: Any,
+) -> ResponseCache | None:
+    """Return the cache that a client is to have; `None` if it is to have none.
+
+    Args:
+        cache: What its user wants.
+        url: The whole URL of the server, if it has one.
+        name: What the log calls the server.
+        headers: What requests carry besides.
+        http_client: What makes the requests.
+
+    Raises:
+        TypeError: It is nothing that a user can want.
+    """
+    if cache is False:
+        return None
+    policy = CachePolicy()
+    if isinstance(cache, CachePolicy):
+        policy = cache
+    elif hasattr(cache, "load"):
+        policy = CachePolicy(store=cast("CacheStore", cache))
+    elif cache is not True:
+        raise TypeError(f"`cache` is True, False, a CachePolicy or a store, not {cache!r}")
+    principal = principal_of(policy, headers, http_client)
+    return ResponseCache(policy, url=url, name=name, principal=principal)
 
 
 def principal_of(policy: CachePolicy, headers: Any, http_client: Any) -> Callable[[], str | None]:

@@ -22,6 +22,7 @@ from wigwag.client.blocking_callbacks import CallbackThread, call_safely, is_asy
 from wigwag.client.client import Client
 from wigwag.client.listening import Changes
 from wigwag.client.loop_thread import Call, LoopThread
+from wigwag.client.response_cache import CacheInfo
 from wigwag.errors import ConnectionClosed, LocalProtocolError
 from wigwag.protocol.subscriptions import Change
 from wigwag.schema import DiscoverResult, Implementation, ServerCapabilities, SubscriptionFilter
@@ -287,6 +288,10 @@ class SyncClient:
     def instructions(self) -> str | None:
         """What the server wants the model to know."""
         return self._client.instructions
+
+    def cache_info(self) -> CacheInfo:
+        """Tell how often a list, a resource or `discover` was answered without the server."""
+        return self._client.cache_info()
 
     # --- what `Client` has, with the same signatures
 

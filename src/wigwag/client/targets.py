@@ -40,6 +40,7 @@ class Opener:
         name: What it is, for error texts.
         open_older: Opens a connection over HTTP+SSE, for servers that know nothing newer.
         url: The URL, without what may be secret in it, if it is one.
+        whole_url: The same with all that is in it.
         key: What it is known by from one time to the next; `None` where there is nothing to know.
         is_http_sse: Whether the server is said to be of HTTP+SSE.
     """
@@ -52,6 +53,7 @@ class Opener:
         is_process: bool = False,
         open_older: Open | None = None,
         url: str | None = None,
+        whole_url: str | None = None,
         key: str | None = None,
         is_http_sse: bool = False,
     ) -> None:
@@ -60,6 +62,7 @@ class Opener:
         self.is_process = is_process
         self.open_older = open_older
         self.url = url
+        self.whole_url = whole_url
         self.key = key or url
         self.is_http_sse = is_http_sse
 
@@ -278,6 +281,7 @@ def _http_opener(
         f"the server at {public_url(url)}",
         open_older=lambda: _open_http_sse(url, options),
         url=public_url(url),
+        whole_url=url,
     )
 
 

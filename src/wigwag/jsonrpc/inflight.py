@@ -63,6 +63,11 @@ class InFlight:
         """How many requests wait for an answer."""
         return len(self._requests)
 
+    @property
+    def ended(self) -> int:
+        """How many requests do not wait for an answer any more; it only grows."""
+        return self._last_id - len(self._requests)
+
     def next_id(self) -> int:
         """Return an id that this side has never used."""
         self._last_id += 1

@@ -879,6 +879,32 @@ async def test_who_closes_the_client_is_told_so() -> None:
     assert await number(cache, origin) == 1
 
 
+def test_a_client_may_live_on_in_another_event_loop() -> None:
+    store = SlowStore()
+    cache = cache_of(store=store)
+
+    async def live() -> None:
+        cache.connected(LATEST_MODERN, ClientCapabilities())
+        origins = [keeping() for _ in range(3)]
+        methods = (TOOLS_LIST, PROMPTS_LIST, RESOURCES_LIST)  # which wait for one another's writing
+        asking = [
+            cache.fetch(method, origin, refresh=True)
+            for method, origin in zip(methods, origins, strict=True)
+        ]
+        await asyncio.gather(*asking)
+        never = keeping()
+        never.gate = asyncio.Event()
+        task = asyncio.ensure_future(cache.fetch(SERVER_DISCOVER, never))
+        await never.wait_asked(1)
+        await cache.closed()
+        assert cache._flights == {}
+        task.cancel()
+
+    for _ in range(2):
+        asyncio.run(live())
+    assert len(store) == 3
+
+
 # --- what others do to the store
 
 
