@@ -102,6 +102,9 @@ class StdioSide:
                 ).start()
             case "die":
                 self._die(fault, answer)
+            case "die later":  # of what it was asked, when it is asked again
+                sys.stdin.buffer.readline()
+                self._die(fault, answer)
             case "close output":
                 os.close(1)
             case "stop reading":
@@ -149,5 +152,5 @@ class StdioSide:
             try:
                 while data:
                     data = data[os.write(1, data) :]
-            except BrokenPipeError:  # the client did not wait for it
+            except OSError:  # the client did not wait for it, or the output is closed
                 pass

@@ -206,7 +206,8 @@ class ClientProtocol(PeerProtocol):
     @property
     def is_probing(self) -> bool:
         """Whether the server has not shown its era yet; one that dies now died of the probe."""
-        return self._state is _State.PROBING and self._may_be_legacy
+        is_silent = self._state is _State.INITIALIZING and self._owes_answer_to_probe
+        return (self._state is _State.PROBING or is_silent) and self._may_be_legacy
 
     @property
     def _may_be_legacy(self) -> bool:
