@@ -234,7 +234,7 @@ async def test_the_calls_fail_when_the_server_has_gone(library: Library) -> None
     async with (
         McpUrl(LATEST_MODERN) as server,
         library() as options,
-        client_of(server.url, **options) as client,
+        client_of(server.url, heal=False, **options) as client,
     ):
         await server.__aexit__()
         with pytest.raises(TransportError):

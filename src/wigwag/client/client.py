@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack, get_args, overload
 
 import msgspec
@@ -801,8 +801,7 @@ class Client:
         if not self._link.is_modern:
             await self.notify(NOTIFICATIONS_ROOTS_LIST_CHANGED)
 
-    @asynccontextmanager
-    async def listen(
+    def listen(
         self,
         *,
         tools: bool = False,
@@ -810,11 +809,11 @@ class Client:
         resources: bool = False,
         uris: Sequence[str] = (),
         **members: Unpack[FilterMembers],
-    ) -> AsyncIterator[Changes]:
-        """Listen for changes, in whichever way the server's era has for it.
+    ) -> AbstractAsyncContextManager[Changes]:
+        """Listen for changes, in whichever way the server's era has for it: use it as `async with`.
 
-        With `restart`, a server that was started anew is listened to anew; assume then that you
-        missed something.
+        A subscription that was cut is opened again. As something may have been missed then, one
+        change of everything that is listened for is reported.
 
         Args:
             tools: Changes of the list of tools.
@@ -837,8 +836,7 @@ class Client:
             **members,
         }
         filter_ = SubscriptionFilter(**{key: on or UNSET for key, on in wanted.items()})
-        async with self._listeners.listen(filter_) as changes:
-            yield changes
+        return self._listeners.listen(filter_)
 
     # --- tasks of 2025-11-25
 
