@@ -22,7 +22,6 @@ ELSEWHERE = {
     "client/link.py": "interaction: test_connecting, and e2e, with processes that die",
     "client/listeners.py": "interaction: test_listening",
     "client/pages.py": "interaction: test_pagination",
-    "client/resending.py": "interaction: test_healing, and e2e, with processes that die",
     "client/sync.py": "interaction: test_sync_client, and e2e, with Ctrl+C",
     "client/terminal.py": "e2e: test_terminal, with a person at a pseudo terminal",
     "client/terminal_lines.py": "e2e: test_terminal, with a person at a pseudo terminal",
