@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from math import inf
@@ -69,7 +69,7 @@ else:
         return asyncio.Task(work, loop=loop)
 
 
-class Dispatch(ABC):
+class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are slow to make
     """Serves the requests of one protocol object, wherever its messages come from and go to.
 
     Args:
@@ -119,8 +119,10 @@ class Dispatch(ABC):
 
         Of reports that come fast most are left out; the last one goes before the result.
         """
-        meta = request.meta
-        if meta is UNSET or meta.progress_token is UNSET:
+        if request.last_progress == -inf:  # the first one goes at once; often it is the only one
+            self.protocol.send_progress(request, progress, total, message)
+            if request.last_progress > -inf:
+                self._flush_soon()
             return
         if not (request.last_progress < progress < inf and self.protocol.is_in_flight(request)):
             return
@@ -129,7 +131,7 @@ class Dispatch(ABC):
         if pace is None:
             from wigwag.runtime.progress_pace import ProgressPace  # noqa: PLC0415 - see above
 
-            pace = self._paces[request] = ProgressPace(now)
+            pace = self._paces[request] = ProgressPace(now, spent=1)
         is_complete = total is not UNSET and request.last_progress < total <= progress
         if is_complete or pace.may_go(now):
             pace.held = None

@@ -163,14 +163,10 @@ class HttpEndpoint:
         """Take a message. Spec: basic/transports/streamable-http#sending-messages."""
         session: LiveSession | None = None
         record: Session | None = None
-        values = headers.values
         try:
-            accepted = COMMON_ACCEPTS.get(values.get(_ACCEPT)) or accepts(headers.get(_ACCEPT))
-            if values.get(_CONTENT_TYPE) != _JSON or not accepted[0]:
-                self._check_types(headers, accepted)
-            self._check_length(values.get(_CONTENT_LENGTH))
+            accepted = self._judge_head(headers)
             body = await read_body(receive, self._limits.max_message_bytes)
-            if MCP_SESSION_ID in values or not self._has_sessions:
+            if MCP_SESSION_ID in headers.values or not self._has_sessions:
                 session, record = await self._find_session(headers, body)
             exchange = self._begin_exchange(scope, headers, answer, accepted, session, record)
             exchange.take(body)
@@ -225,9 +221,7 @@ class HttpEndpoint:
         if self._streams_always and accepted[1]:
             accepted = (False, True)
         in_flight = None if session is None else session.in_flight
-        protocol = ServerProtocol(
-            self._description, session=record, in_flight=in_flight, headers=headers
-        )
+        protocol = ServerProtocol(self._description, record, in_flight, headers)
         wire = None
         if self._wire:
             wire = self._open_wire() if session is None else session.wire
@@ -267,20 +261,27 @@ class HttpEndpoint:
 
     # --- what a POST may be refused for before it is read
 
-    def _check_length(self, length: bytes | None) -> None:
+    def _judge_head(self, headers: RequestHeaders) -> tuple[bool, bool]:
+        """Tell what the client takes: JSON, and a stream of events.
+
+        Raises:
+            _Refused: It takes neither, or sends something else than JSON, or too much.
+        """
+        values = headers.values
+        accepted = COMMON_ACCEPTS.get(values.get(_ACCEPT)) or accepts(headers.get(_ACCEPT))
+        if values.get(_CONTENT_TYPE) != _JSON and not is_json(headers.get(_CONTENT_TYPE)):
+            raise _Refused(_UNSUPPORTED_TYPE, "Unsupported Media Type: send application/json")
+        if True not in accepted:
+            wanted = "application/json, text/event-stream"
+            raise _Refused(_NOT_ACCEPTABLE, f"Not Acceptable: send `Accept: {wanted}`")
+        length = values.get(_CONTENT_LENGTH)
         # One with fewer digits than the limit needs no closer look.
         if length is not None and len(length) >= self._limit_digits and length.isdigit():
             limit = self._limits.max_message_bytes
             if int(length) > limit:
                 reason = f"Invalid Request: the body has {int(length)} bytes; the limit is {limit}"
                 raise _Refused(_TOO_LARGE, reason)
-
-    def _check_types(self, headers: RequestHeaders, accepted: tuple[bool, bool]) -> None:
-        if not is_json(headers.get(_CONTENT_TYPE)):
-            raise _Refused(_UNSUPPORTED_TYPE, "Unsupported Media Type: send application/json")
-        if True not in accepted:
-            wanted = "application/json, text/event-stream"
-            raise _Refused(_NOT_ACCEPTABLE, f"Not Acceptable: send `Accept: {wanted}`")
+        return accepted
 
     def _check_silent(self, headers: RequestHeaders, body: bytes) -> None:
         """See to it that a message that asks for nothing, and came without a session, may do so."""
@@ -303,20 +304,19 @@ class HttpEndpoint:
         """
         if not self._has_sessions:
             return None, self._assumed_session(headers, body)
-        session_id = headers.values[MCP_SESSION_ID].strip()
-        stated = headers.values.get(MCP_PROTOCOL_VERSION)
-        if stated is not None and stated not in _LEGACY:
-            stated = stated.strip()
-        claims_modern = stated is not None and stated not in _LEGACY
-        glance = _Glance.at(body) if claims_modern else None
-        if glance is not None and is_modern(glance.meta):
-            return None, None
-        session = await self._sessions.find(session_id.decode("latin-1"), self._loop.time())
+        values = headers.values
+        stated = values.get(MCP_PROTOCOL_VERSION)
+        glance = None
+        if stated is not None and stated not in _LEGACY and stated.strip() not in _LEGACY:
+            glance = _Glance.at(body)
+            if is_modern(glance.meta):
+                return None, None
+        session_id = values[MCP_SESSION_ID].strip().decode("latin-1")
+        session = await self._sessions.find(session_id, self._loop.time())
         if session is not None:
-            if claims_modern and stated is not None:
-                version = stated.decode("latin-1")
-                if version not in self._supported:
-                    raise _Refused(_BAD_REQUEST, _unknown_version(stated, self._supported), glance)
+            if glance is not None and headers.protocol_version not in self._supported:
+                reason = _unknown_version(headers.protocol_version or "", self._supported)
+                raise _Refused(_BAD_REQUEST, reason, glance)
             return session, session.record
         glance = _Glance.at(body)
         if is_modern(glance.meta) or glance.method == INITIALIZE:
@@ -336,7 +336,7 @@ class HttpEndpoint:
             return None
         revision = headers.protocol_version or V2025_03_26
         if glance.method != INITIALIZE and revision not in self._description.legacy:
-            reason = _unknown_version(revision.encode(), self._supported)
+            reason = _unknown_version(revision, self._supported)
             raise _Refused(_BAD_REQUEST, reason, glance)
         return Session(
             revision if revision in LEGACY_REVISIONS else V2025_03_26,
@@ -370,7 +370,7 @@ class HttpEndpoint:
             return None
         stated = headers.protocol_version
         if stated is not None and stated not in self._supported:
-            reason = _unknown_version(stated.encode(), self._supported)
+            reason = _unknown_version(stated, self._supported)
             await _refuse(answer, _BAD_REQUEST, reason)
             return None
         session = await self._sessions.find(session_id, self._loop.time())
@@ -555,10 +555,9 @@ class _Glance(Struct, frozen=True):
         return cls(message_id if is_id else None, method, read_broken_meta(envelope.params))
 
 
-def _unknown_version(stated: bytes, supported: tuple[str, ...]) -> str:
-    version = stated.decode("latin-1")
+def _unknown_version(stated: str, supported: tuple[str, ...]) -> str:
     known = ", ".join(supported)
-    return f"Invalid Request: MCP-Protocol-Version {version!r} is not served here; {known} are"
+    return f"Invalid Request: MCP-Protocol-Version {stated!r} is not served here; {known} are"
 
 
 async def _refuse(answer: Answer, status: int, reason: str) -> None:

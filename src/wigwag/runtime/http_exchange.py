@@ -10,7 +10,8 @@ Spec: basic/transports/streamable-http
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
+from sys import maxsize
 from typing import Any, Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -142,7 +143,7 @@ class HttpExchange(Dispatch):
         wire: WireLog | None,
         accepts: tuple[bool, bool],
     ) -> None:
-        super().__init__(protocol, around.handlers, around.loop, wire, hear=around.hear)
+        super().__init__(protocol, around.handlers, around.loop, wire, maxsize, around.hear)
         self._scope = scope
         self.session = session
         self._around = around
@@ -165,16 +166,18 @@ class HttpExchange(Dispatch):
         self._is_flush_due = True  # it is sent by `respond`
         self._receive(body)
 
-    async def respond(self, receive: Receive) -> None:
-        """Answer; returns when the answer is complete, or the client has gone."""
+    def respond(self, receive: Receive) -> Awaitable[None]:
+        """Answer; it is awaited until the answer is complete, or the client has gone."""
         messages = self._messages_to_send()
-        if self.is_done:
-            self._is_complete = True
-            if not messages or self._is_whole(messages):
-                await self._answer_whole(messages)
-            else:
-                await self._answer_with_events(messages)
-            return
+        if not self.is_done:
+            return self._respond_later(messages, receive)
+        self._is_complete = True
+        if not messages or self._is_whole(messages):
+            return self._answer_whole(messages)
+        return self._answer_with_events(messages)
+
+    async def _respond_later(self, messages: list[bytes], receive: Receive) -> None:
+        """Answer by and by, as handlers finish."""
         self._around.open.add(self)
         self._call = OpenCall()
         # In a session a client that gets events from the start can come back for the rest; in the
@@ -224,17 +227,18 @@ class HttpExchange(Dispatch):
             and not messages[0].startswith(_NOTIFICATION)
         )
 
-    async def _answer_whole(self, messages: list[bytes]) -> None:
+    def _answer_whole(self, messages: list[bytes]) -> Awaitable[None]:
         if messages:
-            await self._answer.whole(self._status(), messages[0])
-        else:
-            await self._answer.whole(_ACCEPTED)
+            return self._answer.whole(self._status(), messages[0])
+        return self._answer.whole(_ACCEPTED)
 
-    async def _answer_with_events(self, messages: list[bytes]) -> None:
+    def _answer_with_events(self, messages: list[bytes]) -> Awaitable[None]:
         if self.session is None or sum(map(len, messages)) <= _WRITTEN_AT_ONCE:
-            await self._answer.whole_events(encode_events(messages))
-            return
-        log = self.session.new_log(self._around.stores, self._around.retry)
+            return self._answer.whole_events(encode_events(messages))
+        return self._answer_with_kept_events(messages, self.session)
+
+    async def _answer_with_kept_events(self, messages: list[bytes], session: LiveSession) -> None:
+        log = session.new_log(self._around.stores, self._around.retry)
         await self._answer.whole_events(await log.encode_whole(messages))
 
     def _status(self) -> int:

@@ -28,6 +28,10 @@ class Report(NamedTuple):
 class ProgressPace:
     """Decides which reports of one request go at once.
 
+    Args:
+        now: The time, in seconds.
+        spent: How many have gone already.
+
     Attributes:
         held: The newest report that has not gone, if there is one.
         timer: What lets it go, if it waits.
@@ -35,8 +39,8 @@ class ProgressPace:
 
     __slots__ = ("_left", "_since", "held", "timer")
 
-    def __init__(self, now: float) -> None:
-        self._left: float = BURST
+    def __init__(self, now: float, *, spent: int = 0) -> None:
+        self._left: float = BURST - spent
         self._since = now
         self.held: Report | None = None
         self.timer: asyncio.TimerHandle | None = None

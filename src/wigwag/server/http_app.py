@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Final, Protocol, TypedDict
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypedDict
 
 import msgspec
 
@@ -42,6 +42,9 @@ _REQUEST_HEADERS: Final = (
     b"accept, authorization, content-type, last-event-id, mcp-method, mcp-name, "
     b"mcp-protocol-version, mcp-session-id"
 )
+
+
+ForwardedReader: TypeAlias = "Callable[[Scope, Receive, Send], Awaitable[None]]"
 
 
 class HttpKeywords(TypedDict, total=False):
@@ -130,6 +133,8 @@ class HttpApp:
             allowed_hosts=options.allowed_hosts,
             allowed_origins=options.allowed_origins,
         )
+        self.read_forwarded: ForwardedReader | None = None
+        """Where the ASGI server leaves that to us: shows in a scope the client of a proxy."""
         self._has_warned = False
         self._life: _Life | None = None
 
@@ -141,10 +146,15 @@ class HttpApp:
         life = self._life
         if life is None or life.loop is not asyncio._get_running_loop():
             life = self._begin()
-        if life.endpoint is None and not await self._has_begun(life, send):
+        endpoint = life.endpoint or await self._begun(life, send)
+        if endpoint is None:
             return
-        assert life.endpoint is not None
         headers = RequestHeaders(scope["headers"])
+        values = headers.values
+        if self.read_forwarded is not None and (
+            b"x-forwarded-for" in values or b"x-forwarded-proto" in values
+        ):
+            await self.read_forwarded(scope, receive, send)
         path: str = scope["path"]
         if path != self.path:
             path = self._below_prefix(path, scope.get("root_path", ""))
@@ -154,16 +164,15 @@ class HttpApp:
             pages = self._server.web_routes
             if path != self.path and pages is not None and await pages.serve(scope, receive, send):
                 return
-        origin = headers.values.get(b"origin")
-        refusal = self.rules.refusal(headers.values.get(b"host"), origin)
+        origin = values.get(b"origin")
+        refusal = self.rules.refusal(values.get(b"host"), origin)
         if refusal is not None:
             await _forbid(Answer(send), refusal)
             return
-        answer = Answer(send)
-        if origin is not None and self._options.cors:
-            answer = Answer(send, _cors_headers(origin))
+        own = _cors_headers(origin) if origin is not None and self._options.cors else ()
+        answer = Answer(send, own)
         if path == self.path and scope["method"] == "POST":
-            await life.endpoint.post(scope, headers, receive, answer)
+            await endpoint.post(scope, headers, receive, answer)
         else:
             await self._route(life, path, scope, headers, receive, answer)
 
@@ -201,7 +210,8 @@ class HttpApp:
         self._life = _Life(self)
         return self._life
 
-    async def _has_begun(self, life: _Life, send: Send) -> bool:
+    async def _begun(self, life: _Life, send: Send) -> HttpEndpoint | None:
+        """Return the endpoint once it serves; `None` if it does not, which has been answered."""
         try:
             if not life.stop.is_set():
                 await life.has_begun()
@@ -211,11 +221,11 @@ class HttpApp:
                 _logger.exception("%s cannot serve: its lifespan failed", self._server.info.name)
             reason = "Internal error: the server could not start; its log says why"
             await Answer(send).whole(500, encode_error(None, INTERNAL_ERROR, reason))
-            return False
+            return None
         if life.endpoint is None:
             reason = "Service Unavailable: the server is about to end"
             await Answer(send).whole(503, encode_error(None, INTERNAL_ERROR, reason))
-        return life.endpoint is not None
+        return life.endpoint
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """Begin and end as the ASGI server wants."""

@@ -12,7 +12,7 @@ import logging
 import socket
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from wigwag.errors import TransportError
 from wigwag.server.departure import Departure
@@ -20,7 +20,7 @@ from wigwag.server.process import first, run_until_told
 from wigwag.transports.sockets import bind_tcp
 
 if TYPE_CHECKING:
-    from wigwag.server.http_app import HttpApp
+    from wigwag.server.http_app import ForwardedReader, HttpApp
 
 # Longer than the 60 s for which most proxies keep an idle connection, so that they close it first.
 IDLE_CONNECTION_TIMEOUT: Final = 75
@@ -77,6 +77,7 @@ def make_http_server(
     uvicorn: Any = _import_uvicorn()
     config = uvicorn.Config(
         app,
+        proxy_headers=False,  # it would look for them in every request; see below
         loop="none",
         http=_protocol(),
         ws="none",
@@ -91,6 +92,7 @@ def make_http_server(
         ssl_certfile=certfile,
         ssl_keyfile=keyfile,
     )
+    app.read_forwarded = _forwarded_reader(config.forwarded_allow_ips)
     try:
         config.load()
     except OSError as error:  # ssl's errors are among them
@@ -110,6 +112,20 @@ def make_http_server(
             yield  # they are taken care of
 
     return DrainingServer(config)
+
+
+def _forwarded_reader(trusted: Any) -> ForwardedReader:
+    """Return what shows in a scope the client of the proxy that its request came by.
+
+    Args:
+        trusted: The addresses of proxies that are believed.
+    """
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: PLC0415
+
+    async def nothing_more(scope: Any, receive: Any, send: Any) -> None:
+        pass
+
+    return cast("ForwardedReader", ProxyHeadersMiddleware(nothing_more, trusted))
 
 
 def _import_uvicorn() -> Any:

@@ -95,31 +95,25 @@ class Answer:
         """Add a line to the head, which must not have been sent yet."""
         self._headers = (*self._headers, (name, value))
 
-    async def whole(self, status: int, body: bytes = b"", headers: Headers = ()) -> None:
+    def whole(self, status: int, body: bytes = b"", headers: Headers = ()) -> Awaitable[None]:
         """Answer with JSON, or with nothing."""
-        self.is_begun = True
         head = [(b"content-length", b"%d" % len(body))]
         if body:
             head.append(_JSON)
         if self._headers or headers:
             head += (*self._headers, *headers)
-        await self._write(
-            {"type": "http.response.start", "status": status, "headers": head},
-            {"type": "http.response.body", "body": body},
-        )
+        return self._write_whole(status, head, body)
 
-    async def whole_events(self, data: bytes) -> None:
+    def whole_events(self, data: bytes) -> Awaitable[None]:
         """Answer with a stream of events that is complete: its length is known, as that of JSON."""
-        self.is_begun = True
         head = [*self._headers, *_EVENTS, (b"content-length", b"%d" % len(data))]
-        await self._write(
-            {"type": "http.response.start", "status": 200, "headers": head},
-            {"type": "http.response.body", "body": data},
-        )
+        return self._write_whole(200, head, data)
 
     async def begin_events(self) -> None:
         """Answer with a stream of events."""
-        await self._write(self._begin())
+        self.is_begun = True
+        head = [*self._headers, *_EVENTS]
+        await self._write({"type": "http.response.start", "status": 200, "headers": head})
 
     async def more(self, data: bytes) -> None:
         """Write a part of the stream."""
@@ -136,18 +130,21 @@ class Answer:
             await self.whole(_CLIENT_CLOSED_REQUEST)
             self.is_gone = True
 
-    def _begin(self) -> Message:
-        """Return what a stream of events begins with."""
+    async def _write_whole(self, status: int, head: list[tuple[bytes, bytes]], body: bytes) -> None:
         self.is_begun = True
-        head = [*self._headers, *_EVENTS]
-        return {"type": "http.response.start", "status": 200, "headers": head}
-
-    async def _write(self, *messages: Message) -> None:
         if self.is_gone:
             return
         try:
-            for message in messages:
-                await self._send(message)
+            await self._send({"type": "http.response.start", "status": status, "headers": head})
+            await self._send({"type": "http.response.body", "body": body})
+        except OSError:  # see below
+            self.is_gone = True
+
+    async def _write(self, message: Message) -> None:
+        if self.is_gone:
+            return
+        try:
+            await self._send(message)
         except OSError:  # as ASGI servers may say that nobody is there any more
             self.is_gone = True
 
