@@ -85,14 +85,14 @@ class Bench:
     """
 
     def __init__(self, folder: Path, port: int) -> None:
-        self._folder = folder
+        self.folder = folder
         self.port = port
         self._count = 0
 
     def orders(self, way: Way, faults: dict[str, Fault] | None = None, **more: Any) -> Orders:
         """Give orders to one more server."""
         self._count += 1
-        orders = Orders(self._folder / f"{self._folder.stat().st_nlink}-{self._count}")
+        orders = Orders(self.folder / f"{self.folder.stat().st_nlink}-{self._count}")
         orders.give(revision=way.revision, answers=way.answers, faults=faults, **more)
         return orders
 
