@@ -45,6 +45,32 @@ def is_plain(host: Host) -> bool:
     return not any(word in host.stderr for word in ("Traceback", "ERROR", "Exception", "Task was"))
 
 
+# --- what it knows of its clients
+
+
+@pytest.mark.parametrize(
+    ("env", "forwarded", "known"),
+    [
+        ({}, {}, "http 127.0.0.1"),
+        ({}, {"X-Forwarded-For": "203.0.113.9"}, "http 203.0.113.9"),
+        ({}, {"X-Forwarded-Proto": "https"}, "https 127.0.0.1"),
+        (
+            {"FORWARDED_ALLOW_IPS": "10.0.0.1"},
+            {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"},
+            "http 127.0.0.1",
+        ),
+    ],
+)
+def test_a_proxy_that_is_trusted_says_who_its_client_is(
+    launch: Launch, env: dict[str, str], forwarded: dict[str, str], known: str
+) -> None:
+    host = launch(WEB, env=env)
+    with connect(address_of(host)) as connection:
+        body, headers = modern_call(1, "came_from")
+        answer = connection.call(body, headers | forwarded)
+        assert answer.json()["result"]["content"][0]["text"] == known
+
+
 # --- how it begins
 
 

@@ -104,6 +104,14 @@ def add_insight(server: Server) -> None:
         }
 
     @server.tool
+    async def came_from(context: Context) -> str:
+        """Tell where the request came from, as far as the server knows."""
+        request = context.http_request
+        assert request is not None
+        assert request.client is not None
+        return f"{request.scope['scheme']} {request.client[0]}"
+
+    @server.tool
     async def change() -> str:
         """Tell whoever listens that the tools have changed."""
         server.tools_changed()
