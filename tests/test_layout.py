@@ -17,6 +17,7 @@ UNIT = ROOT / "tests" / "unit"
 ELSEWHERE = {
     "client/asking.py": "interaction: a client and a server through the public API",
     "client/client.py": "interaction: a client and a server through the public API",
+    "client/following.py": "interaction: test_following",
     "client/group.py": "e2e: test_client_group, with real processes",
     "client/known_tools.py": "interaction: test_call_results and test_http_client_headers",
     "client/link.py": "interaction: test_connecting, and e2e, with processes that die",

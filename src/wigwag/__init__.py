@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.client import Client
     from wigwag.client.configuration import load_configuration
+    from wigwag.client.following import FollowedCall
     from wigwag.client.events import ClientEvent
     from wigwag.client.group import ClientGroup
     from wigwag.client.healing import Healing
@@ -90,6 +91,7 @@ _HOMES = {
     "ElicitationOutcome": "wigwag.server.asking.questions",
     "ElicitationResult": "wigwag.server.asking.questions",
     "File": "wigwag.server.results.media",
+    "FollowedCall": "wigwag.client.following",
     "Header": "wigwag.server.parameters.header",
     "Healing": "wigwag.client.healing",
     "HttpStatusError": "wigwag.errors",
@@ -153,6 +155,7 @@ __all__ = [
     "ElicitationOutcome",
     "ElicitationResult",
     "File",
+    "FollowedCall",
     "Header",
     "Healing",
     "HttpStatusError",

@@ -247,16 +247,39 @@ class Asking:
                 )
             else:
                 raw, first = await first(), None
-            result = self.read(method, raw)
-            if isinstance(result, result_type):
-                return result, raw
+            result = self._read_either(method, raw, result_type)
             if not isinstance(result, InputRequiredResult):
-                kind = getattr(result, "result_type", type(result).__name__)
-                raise InvalidResult(f"{method} was answered with a result of type {kind!r}")
+                return result, raw
             asked = await self._answered(params, result)
         raise RemoteProtocolError(
             f"the server still asks for input after {MAX_INPUT_ROUNDS} rounds of {method}"
         )
+
+    async def call_once(
+        self,
+        method: str,
+        params: Any,
+        result_type: type[R],
+        *,
+        timeout: float | None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> tuple[R | InputRequiredResult, Raw]:
+        """Do as `call_for_raw` does, but leave it to the caller to answer what the server asks."""
+        raw = await self.ask(method, params, timeout=timeout, on_progress=on_progress, meta=meta)
+        return self._read_either(method, raw, result_type), raw
+
+    def _read_either(self, method: str, raw: Raw, result_type: type[R]) -> R | InputRequiredResult:
+        result = self.read(method, raw)
+        if isinstance(result, result_type):
+            return result
+        if not isinstance(result, InputRequiredResult):
+            kind = getattr(result, "result_type", type(result).__name__)
+            raise InvalidResult(f"{method} was answered with a result of type {kind!r}")
+        is_empty = result.input_requests is UNSET and result.request_state is UNSET
+        if result.result_type != RESULT_INPUT_REQUIRED or is_empty:
+            raise InvalidResult("the server asks for input without asking anything")
+        return result
 
     def read(self, method: str, raw: Raw) -> Any:
         """Read a result; what is malformed in it is left out where that is possible.
@@ -289,8 +312,6 @@ class Asking:
     ) -> InputResponseRequestParams:
         """Answer the server's questions, and return what to ask it with the answers."""
         questions, state = result.input_requests, result.request_state
-        if result.result_type != RESULT_INPUT_REQUIRED or (questions is UNSET and state is UNSET):
-            raise InvalidResult("the server asks for input without asking anything")
         answers: Any = UNSET
         if questions is not UNSET:
             answers = await self._answers.answer_all(questions, self._link.known.revision)

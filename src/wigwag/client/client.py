@@ -12,13 +12,14 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack, get_args, overload
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag._version import __version__
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.client.asking import Asking
 from wigwag.client.eras import HTTP_SSE, EraCache, eras_of_this_process
 from wigwag.client.events import Events, OnEvent
+from wigwag.client.following import FollowedCall
 from wigwag.client.healing import Healing, Pauses
 from wigwag.client.known_tools import KnownTools
 from wigwag.client.link import Link, Reactions, Timeouts
@@ -28,6 +29,7 @@ from wigwag.client.pages import Pages
 from wigwag.client.questions import AnswerElicitation, Answers, AnswerSampling, Roots
 from wigwag.client.resending import Resending
 from wigwag.client.response_cache import CacheInfo, cache_of
+from wigwag.client.rounds import CallOptions, InputAnswer, RequestOptions, with_answers
 from wigwag.client.targets import opener_for
 from wigwag.client.tool_results import ToolCallResult, data_of
 from wigwag.client.watching import WatchedList, Watching
@@ -83,6 +85,8 @@ from wigwag.schema import (
     GetTaskRequestParams,
     GetTaskResult,
     Implementation,
+    InputRequiredResult,
+    InputResponseRequestParams,
     ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
@@ -113,6 +117,7 @@ if TYPE_CHECKING:  # not every client needs them
 _logger = logging.getLogger("wigwag.client")
 
 R = TypeVar("R")
+P = TypeVar("P", bound=InputResponseRequestParams)
 
 OnLog = Callable[[LoggingMessageNotificationParams], object]
 OnNotification = Callable[[str, Any], object]
@@ -503,6 +508,9 @@ class Client:
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
+        allow_input_required: Literal[False] = False,
+        input_responses: Mapping[str, InputAnswer] | None = None,
+        request_state: str | UnsetType | None = None,
     ) -> ToolCallResult[Any]: ...
 
     @overload
@@ -517,6 +525,9 @@ class Client:
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
+        allow_input_required: Literal[False] = False,
+        input_responses: Mapping[str, InputAnswer] | None = None,
+        request_state: str | UnsetType | None = None,
     ) -> ToolCallResult[R]: ...
 
     @overload
@@ -531,9 +542,48 @@ class Client:
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
+        allow_input_required: Literal[False] = False,
+        input_responses: Mapping[str, InputAnswer] | None = None,
+        request_state: str | UnsetType | None = None,
     ) -> ToolCallResult[R | None]: ...
 
+    @overload
     async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: None = None,
+        raise_on_error: bool = False,
+        allow_input_required: bool,
+        **options: Unpack[CallOptions],
+    ) -> ToolCallResult[Any] | InputRequiredResult: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: type[R],
+        raise_on_error: Literal[True],
+        allow_input_required: bool,
+        **options: Unpack[CallOptions],
+    ) -> ToolCallResult[R] | InputRequiredResult: ...
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: type[R],
+        raise_on_error: bool = False,
+        allow_input_required: bool,
+        **options: Unpack[CallOptions],
+    ) -> ToolCallResult[R | None] | InputRequiredResult: ...
+
+    async def call_tool(  # noqa: PLR0913 - as `__init__`
         self,
         name: str,
         arguments: Mapping[str, Any] | None = None,
@@ -544,7 +594,10 @@ class Client:
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> ToolCallResult[Any]:
+        allow_input_required: bool = False,
+        input_responses: Mapping[str, InputAnswer] | None = None,
+        request_state: str | UnsetType | None = None,
+    ) -> ToolCallResult[Any] | InputRequiredResult:
         """Call a tool. Spec: server/tools#calling-tools.
 
         A tool that fails does not raise, unless that is asked for: its result has `is_error`, and
@@ -561,6 +614,11 @@ class Client:
             timeout: Seconds to wait for an answer or a sign of progress.
             on_progress: Called with each sign of progress.
             meta: More members for `_meta`.
+            allow_input_required: Whether to return what a modern server asks for, an
+                `InputRequiredResult`, in place of answering it. Legacy servers ask by requests of
+                their own, which are answered in any case.
+            input_responses: The answers to what it has asked for, under the keys of its questions.
+            request_state: The state that it has asked with.
 
         Raises:
             ToolFailed: The tool failed, and `raise_on_error` is set.
@@ -568,9 +626,14 @@ class Client:
         """
         encoded = UNSET if arguments is None else _encode_arguments(arguments)
         params = CallToolRequestParams(name=name, arguments=encoded)
-        result, raw = await self._asking.call_for_raw(
+        if input_responses is not None or request_state is not None:
+            params = await self._continued(params, input_responses, request_state)
+        ask = self._asking.call_once if allow_input_required else self._asking.call_for_raw
+        result, raw = await ask(
             TOOLS_CALL, params, CallToolResult, timeout=timeout, on_progress=on_progress, meta=meta
         )
+        if isinstance(result, InputRequiredResult):
+            return result
         if result.is_error:
             failed: ToolCallResult[Any] = ToolCallResult.of(result, None, raw)
             if raise_on_error:
@@ -586,6 +649,95 @@ class Client:
                 f"the output of the tool {name!r} is no {_type_name(result_type)}: {error}"
             ) from None
         return ToolCallResult.of(result, data, raw)
+
+    async def _continued(
+        self,
+        params: P,
+        input_responses: Mapping[str, InputAnswer] | None,
+        request_state: str | UnsetType | None,
+    ) -> P:
+        await self._link.acquaint()
+        return with_answers(params, input_responses, request_state, self._link.known.revision)
+
+    @overload
+    def follow_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: None = None,
+        raise_on_error: bool = False,
+        check_output: bool = True,
+        timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> FollowedCall[ToolCallResult[Any]]: ...
+
+    @overload
+    def follow_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: type[R],
+        raise_on_error: Literal[True],
+        check_output: bool = True,
+        timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> FollowedCall[ToolCallResult[R]]: ...
+
+    @overload
+    def follow_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: type[R],
+        raise_on_error: bool = False,
+        check_output: bool = True,
+        timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> FollowedCall[ToolCallResult[R | None]]: ...
+
+    def follow_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        result_type: type[Any] | None = None,
+        raise_on_error: bool = False,
+        check_output: bool = True,
+        timeout: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> FollowedCall[Any]:
+        """Call a tool, and follow its progress.
+
+        Use it as `async with client.follow_tool(…) as call:`; then `async for progress in call`
+        ends with the call, and `await call.result()` is what `call_tool` returns or raises. Leaving
+        the block before cancels the call.
+
+        Args:
+            name: The tool.
+            arguments: What it takes.
+            result_type: As for `call_tool`, like the following.
+            raise_on_error: Whether `result()` of a tool that fails raises.
+            check_output: Whether the output is held to the output schema of the tool.
+            timeout: Seconds to wait for an answer or a sign of progress.
+            meta: More members for `_meta`.
+        """
+
+        async def call(on_progress: OnProgress) -> Any:
+            return await self.call_tool(
+                name,
+                arguments,
+                result_type=result_type,
+                raise_on_error=raise_on_error,
+                check_output=check_output,
+                timeout=timeout,
+                on_progress=on_progress,
+                meta=meta,
+            )
+
+        return FollowedCall(name, call)
 
     def _check_output(self, name: str, result: CallToolResult) -> None:
         problem = self._tools.output_schemas.problem_of(
@@ -636,6 +788,7 @@ class Client:
             refresh=refresh,
         )
 
+    @overload
     async def read_resource(
         self,
         uri: str,
@@ -644,19 +797,50 @@ class Client:
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> ReadResourceResult:
+        allow_input_required: Literal[False] = False,
+        input_responses: Mapping[str, InputAnswer] | None = None,
+        request_state: str | UnsetType | None = None,
+    ) -> ReadResourceResult: ...
+
+    @overload
+    async def read_resource(
+        self,
+        uri: str,
+        *,
+        refresh: bool = False,
+        allow_input_required: bool,
+        **options: Unpack[RequestOptions],
+    ) -> ReadResourceResult | InputRequiredResult: ...
+
+    async def read_resource(
+        self,
+        uri: str,
+        *,
+        refresh: bool = False,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+        allow_input_required: bool = False,
+        input_responses: Mapping[str, InputAnswer] | None = None,
+        request_state: str | UnsetType | None = None,
+    ) -> ReadResourceResult | InputRequiredResult:
         """Read a resource. Spec: server/resources#reading-resources.
 
         Args:
             uri: Which one.
             refresh: Whether the server is asked even if what it holds may still be kept. It is so
-                in any case with `on_progress` or `meta`.
+                in any case with one of the following but `timeout`.
             timeout: Seconds to wait for an answer or a sign of progress.
             on_progress: Called with each sign of progress.
             meta: More members for `_meta`.
+            allow_input_required: As for `call_tool`, like the following.
+            input_responses: The answers to what a modern server has asked for.
+            request_state: The state that it has asked with.
         """
         params = ReadResourceRequestParams(uri=uri)
-        if on_progress is None and meta is None:
+        if input_responses is not None or request_state is not None:
+            params = await self._continued(params, input_responses, request_state)
+        elif on_progress is None and meta is None and not allow_input_required:
             return await self._asking.look(
                 RESOURCES_READ,
                 params,
@@ -665,7 +849,8 @@ class Client:
                 refresh=refresh,
                 timeout=timeout,
             )
-        return await self._asking.call(
+        ask = self._asking.call_once if allow_input_required else self._asking.call_for_raw
+        result, _ = await ask(
             RESOURCES_READ,
             params,
             ReadResourceResult,
@@ -673,6 +858,7 @@ class Client:
             on_progress=on_progress,
             meta=meta,
         )
+        return result
 
     async def subscribe_resource(self, uri: str) -> None:
         """Have `on_resource_updated` and `on_notification` told when a resource changes.
@@ -703,6 +889,7 @@ class Client:
         """List the server's prompts page by page."""
         return self._pages.pages(PROMPTS_LIST, ListPromptsResult, "prompts", refresh=refresh)
 
+    @overload
     async def get_prompt(
         self,
         name: str,
@@ -711,12 +898,52 @@ class Client:
         timeout: float | None = None,  # noqa: ASYNC109
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> GetPromptResult:
-        """Get a prompt's messages. Spec: server/prompts#getting-a-prompt."""
+        allow_input_required: Literal[False] = False,
+        input_responses: Mapping[str, InputAnswer] | None = None,
+        request_state: str | UnsetType | None = None,
+    ) -> GetPromptResult: ...
+
+    @overload
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        allow_input_required: bool,
+        **options: Unpack[RequestOptions],
+    ) -> GetPromptResult | InputRequiredResult: ...
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+        allow_input_required: bool = False,
+        input_responses: Mapping[str, InputAnswer] | None = None,
+        request_state: str | UnsetType | None = None,
+    ) -> GetPromptResult | InputRequiredResult:
+        """Get a prompt's messages. Spec: server/prompts#getting-a-prompt.
+
+        Args:
+            name: The prompt.
+            arguments: What it takes.
+            timeout: Seconds to wait for an answer or a sign of progress.
+            on_progress: Called with each sign of progress.
+            meta: More members for `_meta`.
+            allow_input_required: As for `call_tool`, like the following.
+            input_responses: The answers to what a modern server has asked for.
+            request_state: The state that it has asked with.
+        """
         params = GetPromptRequestParams(
             name=name, arguments=UNSET if arguments is None else dict(arguments)
         )
-        return await self._asking.call(
+        if input_responses is not None or request_state is not None:
+            params = await self._continued(params, input_responses, request_state)
+        ask = self._asking.call_once if allow_input_required else self._asking.call_for_raw
+        result, _ = await ask(
             PROMPTS_GET,
             params,
             GetPromptResult,
@@ -724,6 +951,7 @@ class Client:
             on_progress=on_progress,
             meta=meta,
         )
+        return result
 
     async def complete(
         self,

@@ -7,7 +7,7 @@ import logging
 import os
 from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -221,7 +221,9 @@ class ClientGroup:
             McpError: As for `Client.get_prompt`; also when its server cannot be connected to.
         """
         member, own_name = await self._find("prompts", name)
-        return await (await self._ready(member)).get_prompt(own_name, arguments, **options)
+        client = await self._ready(member)
+        found = await client.get_prompt(own_name, arguments, **options)
+        return cast("GetPromptResult", found)
 
     async def read_resource(self, uri: str, **options: Any) -> ReadResourceResult:
         """Read a resource of whichever server has it.
@@ -241,7 +243,7 @@ class ClientGroup:
         kinds: tuple[Kind, ...] = ("resources", "resource_templates")
         member = await self._search(lambda: self._likely_to_have(uri), *kinds)
         if member is not None and uri in member.offered["resources"]:
-            return await (await self._ready(member)).read_resource(uri, **options)
+            return await _read(await self._ready(member), uri, options)
         return await self._read_somewhere(uri, options)
 
     async def _read_somewhere(self, uri: str, options: Mapping[str, Any]) -> ReadResourceResult:
@@ -254,7 +256,7 @@ class ClientGroup:
             try:
                 client = await self._ready(member)
                 if client.server_capabilities.resources is not UNSET:
-                    return await client.read_resource(uri, **options)
+                    return await _read(client, uri, options)
             except RequestFailed as error:
                 if error.code not in (RESOURCE_NOT_FOUND, INVALID_PARAMS):
                     raise
@@ -485,6 +487,10 @@ class _Member:
             await asyncio.wait([task])
         if self.client is not None:
             await self.client.close()
+
+
+async def _read(client: Client, uri: str, options: Mapping[str, Any]) -> ReadResourceResult:
+    return cast("ReadResourceResult", await client.read_resource(uri, **options))
 
 
 async def _close(members: Iterable[_Member]) -> None:

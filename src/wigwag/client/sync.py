@@ -16,21 +16,29 @@ from contextlib import (
     AbstractContextManager,
     contextmanager,
 )
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from wigwag.client.blocking_callbacks import CallbackThread, call_safely, is_async, made_blocking
 from wigwag.client.client import Client
+from wigwag.client.following import FollowedCall
 from wigwag.client.listening import Changes
 from wigwag.client.loop_thread import Call, LoopThread
 from wigwag.client.response_cache import CacheInfo
 from wigwag.errors import ConnectionClosed, LocalProtocolError
 from wigwag.protocol.subscriptions import Change
-from wigwag.schema import DiscoverResult, Implementation, ServerCapabilities, SubscriptionFilter
+from wigwag.schema import (
+    DiscoverResult,
+    Implementation,
+    ProgressNotificationParams,
+    ServerCapabilities,
+    SubscriptionFilter,
+)
 
-__all__ = ["SyncChanges", "SyncClient", "connect_sync"]
+__all__ = ["SyncCall", "SyncChanges", "SyncClient", "connect_sync"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -79,6 +87,48 @@ class SyncChanges:
             raise ConnectionClosed("the server has ended the subscription") from None
 
 
+class SyncCall(Generic[R_co]):
+    """A call of a tool under way: the signs of its progress, and its result.
+
+    It begins with the `with` block. Leaving the block before the end cancels it; the server is
+    told.
+    """
+
+    def __init__(self, call: FollowedCall[R_co], loop: LoopThread) -> None:
+        self._call = call
+        self._loop = loop
+
+    def __enter__(self) -> Self:
+        """Call the tool."""
+        self._loop.run(self._call.__aenter__())
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Cancel the call, if it is still under way."""
+        if not self._loop.is_ending:  # else it is over already
+            self._loop.run(self._call.__aexit__(*exc))
+
+    def __iter__(self) -> Iterator[ProgressNotificationParams]:
+        """Iterate over the signs of progress, until the call is done or has failed."""
+        return self
+
+    def __next__(self) -> ProgressNotificationParams:
+        """Wait for the next sign of progress."""
+        try:
+            return self._loop.run(self._call.__anext__())
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    def result(self) -> R_co:
+        """Wait for the result; may be called again, and after the block.
+
+        Raises:
+            LocalProtocolError: The call was cancelled, because its block was left.
+            McpError: Whatever `call_tool` raises.
+        """
+        return self._loop.run(self._call.result())
+
+
 def _blocking(
     method: Callable[Concatenate[Client, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[SyncClient, P], R]:
@@ -112,6 +162,17 @@ def _paging(
         return self._iterate(method(self._client, *args, **kwargs))
 
     return _named_like(method, iterate)
+
+
+def _following(
+    method: Callable[Concatenate[Client, P], FollowedCall[R]],
+) -> Callable[Concatenate[SyncClient, P], SyncCall[R]]:
+    """Return the blocking form of `Client.follow_tool`."""
+
+    def follow(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> SyncCall[R]:
+        return SyncCall(method(self._client, *args, **kwargs), self._connected_loop())
+
+    return _named_like(method, follow)
 
 
 def _named_like(method: Callable[..., Any], function: F) -> F:
@@ -298,6 +359,7 @@ class SyncClient:
     request = _blocking(Client.request)
     list_tools = _blocking(Client.list_tools)
     call_tool = _blocking(Client.call_tool)
+    follow_tool = _following(Client.follow_tool)
     tool_pages = _paging(Client.tool_pages)
     list_resources = _blocking(Client.list_resources)
     resource_pages = _paging(Client.resource_pages)
