@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.client import Client
     from wigwag.client.configuration import load_configuration
-    from wigwag.client.following import FollowedCall
     from wigwag.client.events import ClientEvent
+    from wigwag.client.following import FollowedCall
     from wigwag.client.group import ClientGroup
     from wigwag.client.healing import Healing
     from wigwag.client.link import Timeouts
