@@ -16,6 +16,7 @@ from wigwag.client.healing import Pauses, may_pass
 from wigwag.client.link import Link, Timeouts
 from wigwag.client.listening import Changes
 from wigwag.errors import (
+    ConnectionClosed,
     LocalProtocolError,
     McpError,
     RequestFailed,
@@ -243,6 +244,9 @@ class Listeners:
                 return
             reason = end
             await self._pauses.wait(_delay(tries))
+            if not self._link.is_wanted:
+                changes.end(ConnectionClosed("the client was closed"))
+                return
 
     def _may_listen_again(self, reason: Exception | None) -> bool:
         link = self._link
