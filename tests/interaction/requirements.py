@@ -315,4 +315,27 @@ asking/taken-back | legacy | A question ends with its call, and neither side wai
     test_the_client_is_asked_while_its_call_is_under_way
     test_a_cancelled_call_takes_its_question_back
     test_a_client_that_never_answers_is_given_up_and_told
+cache/time | modern | An answer is kept for as long as the server says, and each page by itself.
+    test_a_modern_server_is_asked_once_for_what_may_be_kept
+    test_nothing_is_kept_if_that_is_not_wanted
+cache/scope | modern | What is private to one who asks is given to nobody else.
+    test_public_answers_are_shared_by_whoever_shares_the_store
+    test_private_answers_are_not_shared_by_different_tokens
+    test_one_client_with_changing_tokens_gives_nobody_what_belongs_to_another
+cache/changes | modern | What the server reports to have changed is asked for anew.
+    test_what_changes_is_read_anew_while_somebody_listens
+    test_what_changes_while_nobody_listens_is_seen_after_its_time_or_on_demand
+    test_whoever_is_called_back_gets_the_list_as_it_is_now
+cache/input | modern | What came of answers to the server's questions is never kept.
+    test_what_depends_on_answers_of_the_user_is_not_kept
+cache/cursors | modern | With a cursor that the server refuses, all pages are dropped.
+    test_a_cursor_that_means_nothing_any_more_begins_the_list_anew
+cache/stale | modern | What is no longer fresh serves while the server cannot be asked.
+    test_what_is_no_longer_fresh_serves_while_the_server_fails
+    test_what_is_no_longer_fresh_does_not_serve_where_that_is_not_wanted_or_not_right
+cache/together | all | Who looks for the same at the same time makes one request.
+    test_who_asks_for_the_same_at_once_makes_one_request
+    test_the_request_of_several_is_cancelled_with_the_last_of_them
+    test_who_has_changed_something_reads_it_anew
+    test_calls_of_tools_are_never_one
 """)
