@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.host import PATIENCE, SOON, TOOLS, python_command
-from wigwag import Client, ConnectionClosed
+from wigwag import (
+    Client,
+    ClientEvent,
+    ConnectionClosed,
+    ServerStartFailed,
+    SyncClient,
+    ToolsListChanged,
+)
 from wigwag.client.link import Timeouts
 from wigwag.schema import TextContent
 
@@ -134,3 +142,92 @@ async def test_by_default_a_closed_client_stays_closed(restarting: Client) -> No
     await restarting.close()
     with pytest.raises(Exception, match="not connected"):
         await restarting.call_tool("echo", {"text": "hello"})
+
+
+# --- what it says of that, and where it ends
+
+
+async def test_what_was_put_right_is_told_once_each(tmp_path: Path) -> None:
+    events: list[ClientEvent] = []
+    command = python_command(TOOLS)
+    async with Client(command, timeouts=TIMEOUTS, on_event=events.append) as client:
+        await client.list_tools()
+        file = str(tmp_path / "calls")
+        await client.call_tool("read_and_die_of_first_call", {"file": file})
+    restarted, resent = events
+    assert (restarted.kind, resent.kind) == ("server_restarted", "request_resent")
+    assert (resent.method, resent.attempt) == ("tools/call", 2)
+    for event in events:
+        assert isinstance(event.reason, ConnectionClosed)
+        assert event.reason.exit_code == -signal.SIGKILL
+        assert TOOLS.name in event.server
+
+
+async def test_a_call_that_kills_its_server_each_time_is_made_three_times(
+    restarting: Client, tmp_path: Path
+) -> None:
+    await restarting.list_tools()
+    file = tmp_path / "calls"
+    with pytest.raises(ConnectionClosed, match="SIGKILL"):
+        await restarting.call_tool("read_and_die", {"file": str(file)})
+    assert file.read_bytes() == b"xxx"
+    assert (await restarting.call_tool("echo", {"text": "alive"})).text == "alive"
+
+
+async def test_a_server_that_cannot_start_again_is_an_error_at_once(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    events: list[ClientEvent] = []
+    command = python_command(TOOLS, "--starts", starts)
+    async with Client(command, timeouts=TIMEOUTS, on_event=events.append) as client:
+        await client.list_tools()
+        await kill(client)
+        for count in (3, 5):  # it might have died of the question that the newest era begins with
+            with pytest.raises(ServerStartFailed, match="exited with code 3") as caught:
+                await client.call_tool("echo", {"text": "hello"})
+            assert caught.value.stderr == "this is the end"
+            assert starts.read_bytes() == b"x" * count
+    assert events == []
+
+
+async def test_a_client_that_is_closed_while_the_server_starts_again_fails_the_calls(
+    tmp_path: Path,
+) -> None:
+    starts = tmp_path / "starts"
+    command = python_command(TOOLS, "--starts", starts, "--hang")
+    hangs = asyncio.Event()
+
+    def hear(line: str) -> None:
+        if line == "this is the end":
+            hangs.set()
+
+    async with Client(command, timeouts=TIMEOUTS, on_stderr=hear) as client:
+        await kill(client)
+        calling = asyncio.create_task(client.call_tool("echo", {"text": "hello"}))
+        await asyncio.wait_for(hangs.wait(), PATIENCE)
+        await client.close()
+        with pytest.raises(ConnectionClosed, match="the client was closed"):
+            await calling
+
+
+async def test_listening_to_a_server_outlives_it(restarting: Client) -> None:
+    async with restarting.listen(tools=True) as changes:
+        os.kill(await process_id(restarting), signal.SIGKILL)
+        async with asyncio.timeout(PATIENCE):
+            assert await anext(changes) == ToolsListChanged()
+    assert restarting.is_connected
+
+
+def test_a_blocking_client_tells_it_in_the_thread_of_its_callbacks(tmp_path: Path) -> None:
+    told = threading.Event()
+    threads: list[str] = []
+
+    def note(event: ClientEvent) -> None:
+        threads.append(threading.current_thread().name)
+        told.set()
+
+    with SyncClient(python_command(TOOLS), timeouts=TIMEOUTS, on_event=note) as client:
+        client.list_tools()
+        file = str(tmp_path / "calls")
+        assert client.call_tool("read_and_die_of_first_call", {"file": file}).text == "call 2"
+        assert told.wait(PATIENCE)
+    assert threads[0] == "wigwag-callbacks"

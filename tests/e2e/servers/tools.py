@@ -22,9 +22,20 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--max-message-bytes", type=int, default=64 * 1024 * 1024)
 parser.add_argument("--slow-to-start", type=float, default=0.0)
 parser.add_argument("--slow-to-stop", type=float, default=0.0)
+parser.add_argument("--starts", type=Path, metavar="FILE", help="fail at any start but the first")
+parser.add_argument("--hang", action="store_true", help="hang instead")
 parser.add_argument("--unix", metavar="PATH")
 parser.add_argument("--tcp", type=int, metavar="PORT")
 options = parser.parse_args()
+
+if options.starts:
+    with options.starts.open("ab") as file:
+        file.write(b"x")
+    if options.starts.stat().st_size > 1:
+        print("this is the end", file=sys.stderr, flush=True)
+        if options.hang:
+            time.sleep(600)
+        sys.exit(3)
 
 
 @asynccontextmanager
@@ -209,6 +220,15 @@ def die_of_first_call(file: str) -> str:
 def read_and_die_of_first_call(file: str) -> str:
     """Do the same, and say that it can be called twice."""
     return _die_of_first(Path(file))
+
+
+@server.tool(annotations=ToolAnnotations(idempotent_hint=True))
+def read_and_die(file: str) -> str:
+    """Die of each call, and say that it can be called twice."""
+    with Path(file).open("ab") as calls:
+        calls.write(b"x")
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "never"
 
 
 def _die_of_first(file: Path) -> str:
