@@ -93,7 +93,7 @@ class StdioSide:
         """Do what is wrong; tell whether that was all."""
         match fault["is"]:
             case "silent":
-                pass
+                self._tell_stderr(fault)
             case "late":
                 self._owed[answer["id"]] = answer
             case "slow":
@@ -129,12 +129,15 @@ class StdioSide:
     def _die(self, fault: Fault, answer: Message) -> None:
         if fault.get("half"):
             os.write(1, encode(answer)[:-9])
-        if "words" in fault:
-            sys.stderr.write(fault["words"])
-            sys.stderr.flush()
+        self._tell_stderr(fault)
         if "signal" in fault:
             os.kill(os.getpid(), fault["signal"])
         os._exit(fault.get("code", 1))
+
+    def _tell_stderr(self, fault: Fault) -> None:
+        if "words" in fault:
+            sys.stderr.write(fault["words"])
+            sys.stderr.flush()
 
     def _outlast(self, fault: Fault) -> None:
         if fault["is"] == "deaf":

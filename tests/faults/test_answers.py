@@ -276,3 +276,14 @@ async def test_an_error_of_the_protocol_counts_whatever_its_status(
             await client.call_tool("odd")
         assert caught.value.data == {"why": "rain"}
         assert (await client.call_tool("echo", {"text": "well"})).text == "well"
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+async def test_a_call_without_an_answer_ends_with_the_client(bench: Bench, way: Way) -> None:
+    silent: Any = {"tools/call": {"is": "silent"}}
+    async with bench.connected(way, silent) as (client, orders):
+        calls = [asyncio.create_task(client.call_tool("odd")) for _ in range(3)]
+        await wait_for(lambda: len(ids_of(orders, "tools/call")) == 3, "all have arrived")
+    for call in calls:
+        with pytest.raises(ConnectionClosed, match=r"^the client was closed$"):
+            await call

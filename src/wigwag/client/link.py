@@ -26,7 +26,12 @@ from wigwag.errors import (
     ServerStartFailed,
     ServerUnreachable,
 )
-from wigwag.protocol.client import ClientDescription, ClientProtocol, may_be_http_sse
+from wigwag.protocol.client import (
+    ClientDescription,
+    ClientProtocol,
+    is_of_another_era,
+    may_be_http_sse,
+)
 from wigwag.protocol.events import Connected, NotificationReceived, RequestReceived
 from wigwag.runtime.client_connection import ClientConnection
 from wigwag.schema import MODERN_REVISIONS, DiscoverResult
@@ -127,6 +132,8 @@ class Link:
         self._is_lazy = is_lazy
         self._reactions = reactions
         self._opening: asyncio.Task[ClientConnection] | None = None
+        # What was last asked in vain while connecting, and the last lines of standard error.
+        self._stalled: tuple[str | None, str] = (None, "")
         self._closing: ClientConnection | None = None
         self._retired: set[ClientConnection] = set()
 
@@ -244,16 +251,25 @@ class Link:
             await dead.aclose()
         if self.is_on_trust:  # it may have died of that
             self._prior, self.is_on_trust = None, False
+        self._stalled = (None, "")
         try:
             async with asyncio.timeout(self._timeouts.connect):
                 live = await self._open_as(self._eras.get(self._opener.key or ""))
         except TimeoutError:
-            limit = self._timeouts.connect
-            kind = ServerStartFailed if self._opener.url is None else ServerUnreachable
-            raise kind(f"{self.name} was not ready within {limit:g} s") from None
+            raise self._not_ready() from None
         self.live = live
         await self._reactions.on_open(live, None if dead is None else dead.reason)
         return live
+
+    def _not_ready(self) -> ServerStartFailed | ServerUnreachable:
+        """Return what to raise when the time to connect is over."""
+        method, stderr = self._stalled
+        what = f"{self.name} was not ready within {self._timeouts.connect:g} s"
+        if method is not None:
+            what += f": no answer to {method}"
+        if self._opener.url is None:
+            return ServerStartFailed(what, stderr=stderr)
+        return ServerUnreachable(what)
 
     def _retire(self, live: ClientConnection) -> None:
         """Let those who wait for answers have them, or learn that there will be none."""
@@ -269,8 +285,9 @@ class Link:
                 live = await self._greet(await self._opener.open_older(), skip_probe=True)
             else:
                 live, era = await self._find_out(skip_probe=era == LEGACY)
-        except (HttpStatusError, RequestFailed, RemoteProtocolError):
-            if era not in (LEGACY, HTTP_SSE):
+        except (HttpStatusError, RequestFailed, RemoteProtocolError) as error:
+            says_nothing = isinstance(error, HttpStatusError) and not is_of_another_era(error)
+            if era not in (LEGACY, HTTP_SSE) or says_nothing:
                 raise
             self._eras.pop(key, None)
             return await self._open_as(None)
@@ -330,7 +347,9 @@ class Link:
                 ) from None
             raise
         except BaseException:
+            method = protocol.connecting_by
             await live.aclose()
+            self._stalled = method, getattr(connection, "last_words", "")
             raise
         return live
 

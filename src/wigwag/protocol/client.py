@@ -204,6 +204,11 @@ class ClientProtocol(PeerProtocol):
         return self.connected is not None and self.connected.revision in MODERN_REVISIONS
 
     @property
+    def connecting_by(self) -> str | None:
+        """The method of the request that is to be answered before anything else can be asked."""
+        return None if self._connecting is None else self._connecting.method
+
+    @property
     def is_probing(self) -> bool:
         """Whether the server has not shown its era yet; one that dies now died of the probe."""
         is_silent = self._state is _State.INITIALIZING and self._owes_answer_to_probe

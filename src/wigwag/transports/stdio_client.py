@@ -204,6 +204,11 @@ class ProcessConnection(StreamConnection):
         """Its exit status, negative for a signal; `None` while it runs."""
         return self._transport.get_returncode()
 
+    @property
+    def last_words(self) -> str:
+        """The last lines of its standard error."""
+        return "\n".join(self._tail)
+
     def attach_process(self, transport: asyncio.SubprocessTransport) -> None:
         """Take the pipes of the process, before anything is heard of it."""
         self._transport = transport
@@ -231,7 +236,7 @@ class ProcessConnection(StreamConnection):
             reason = f"the server `{self.server}` was killed by {_signal_name(-code)}"
         else:
             reason = f"the server `{self.server}` exited with code {code}"
-        return ConnectionClosed(reason, exit_code=code, stderr="\n".join(self._tail))
+        return ConnectionClosed(reason, exit_code=code, stderr=self.last_words)
 
     # --- what the process does
 

@@ -256,12 +256,16 @@ def test_who_was_silent_and_does_not_know_the_handshake_is_modern() -> None:
 
 def test_who_has_said_nothing_yet_may_still_die_of_the_probe() -> None:
     server = ScriptedServer(probe_timeout=5.0)
+    assert server.client.connecting_by is None
     server.greeted()
     assert server.client.is_probing
+    assert server.client.connecting_by == "server/discover"
     (greeting,) = server.pass_time(5.0)
     assert server.client.is_probing
+    assert server.client.connecting_by == "initialize"
     server.say(result(greeting["id"], initialized()))
     assert not server.client.is_probing
+    assert server.client.connecting_by is None
 
 
 def test_who_answered_the_probe_wrongly_and_does_not_know_the_handshake_is_not_asked_again() -> (
