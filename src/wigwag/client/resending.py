@@ -8,6 +8,7 @@ Spec: basic/transports/streamable-http, schema#toolannotations
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -96,7 +97,8 @@ class LostRequest:
         self.on_progress = on_progress
         self.sent = sent
         self.sendings = 0 if sent is None else 1
-        self.ended = 0  # so often its connection ended before the answer
+        # So often its connection ended before the answer, or its session was over.
+        self._ended: Counter[type[Exception]] = Counter()
         self._delays: Iterator[float] = iter(DELAYS)
         now = asyncio.get_running_loop().time()
         self._limits = (now, now + ceiling, now + idle)
@@ -106,8 +108,8 @@ class LostRequest:
         """Return how long to wait before it is sent again; `None` when it has been tried enough."""
         self._keep_limits()
         if isinstance(error, ConnectionClosed):
-            self.ended += 1
-            if self.ended >= MAX_SENDINGS:
+            self._ended[type(error)] += 1
+            if self._ended[type(error)] >= MAX_SENDINGS:
                 return None
         # A session can be opened anew at once: the server is there.
         delay = 0.0 if isinstance(error, SessionLost) else next(self._delays, None)

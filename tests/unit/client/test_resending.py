@@ -40,6 +40,13 @@ async def test_what_ends_its_connection_each_time_is_sent_three_times() -> None:
     assert [request.next_delay(CUT) for _ in range(MAX_SENDINGS)] == [0.0, 0.1, None]
 
 
+async def test_a_server_that_is_started_anew_twice_in_one_call_is_not_to_blame_for_that() -> None:
+    request = lost(sent())
+    forgotten = SessionLost("forgotten", was_refused=True)
+    errors = [CUT, forgotten, CUT, forgotten, CUT]
+    assert [request.next_delay(error) for error in errors] == [0.0, 0.0, 0.1, 0.0, None]
+
+
 async def test_a_new_session_is_no_reason_to_wait() -> None:
     request = lost(sent())
     forgotten = SessionLost("forgotten", was_refused=True)
