@@ -567,6 +567,21 @@ async def test_what_is_no_longer_fresh_does_not_serve_where_that_is_not_wanted_o
                 await client.list_tools()
 
 
+async def test_closing_the_client_is_no_failure_of_the_server() -> None:
+    clock = Clock()
+    peer = PeerServer(LATEST_MODERN)
+    async with client_of(peer, cache=MemoryCacheStore(clock=clock)) as client:
+        task = asyncio.ensure_future(names_of_tools(client))
+        peer.reply(await peer.next("tools/list"), tools=[TOOL], ttlMs=1000)
+        assert await task == ["t"]
+        clock.now += 2
+        task = asyncio.ensure_future(names_of_tools(client))
+        await peer.next("tools/list")
+        await client.close()
+        with pytest.raises(ConnectionClosed, match="the client was closed"):
+            await task
+
+
 async def test_other_headers_to_be_repeated_are_learnt_from_the_server_not_from_what_is_kept() -> (
     None
 ):

@@ -343,6 +343,8 @@ class Client:
         Requests still under way fail with `ConnectionClosed`.
         """
         self._pauses.end()
+        if self._cache is not None:
+            self._cache.closing()
         try:
             await self._link.close()
         finally:

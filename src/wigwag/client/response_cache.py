@@ -181,8 +181,12 @@ class ResponseCache:
         declared = msgspec.json.encode(capabilities, order="deterministic").decode()
         self._base = _digest(server, revision, declared)
 
+    def closing(self) -> None:
+        """Note that the user closes the client: what fails from now on, fails."""
+        self._is_closed = True
+
     async def closed(self) -> None:
-        """Note that the user has closed the client: what fails from now on, fails."""
+        """Let the store forget what is invalid; the client has been closed."""
         self._is_closed = True
         if self._invalid:
             await self.settle()
@@ -362,7 +366,9 @@ class ResponseCache:
         elif notification == NOTIFICATIONS_RESOURCES_UPDATED and uri is not None:
             # It may be a part of what was read.
             self._invalidate([self._group(RESOURCES_READ, each) for each in _with_parents(uri)])
-        return bool(self._invalid)
+        else:
+            return False
+        return self._is_modern
 
     def note_refused(self, method: str, code: int) -> None:
         """Note that the server refused a request: what was listed may be there no more.
