@@ -3,7 +3,7 @@
 # the Python of .venv.
 
 .DEFAULT_GOAL := check
-.PHONY: demo test test-newest check lint types imports format bench conformance interop clean
+.PHONY: demo test test-newest check lint types imports format bench soak conformance interop clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
@@ -67,6 +67,10 @@ test-newest: $(NEWEST_DEV)
 bench: $(BENCH_DEV) $(BENCH_PEERS)
 	.venv-bench/bin/python -m compileall -q src benchmarks
 	.venv-bench/bin/python benchmarks/run.py $(ARGS)
+
+# Calls of servers that are killed all the time: none may be lost or wrong, and memory stays flat.
+soak: $(BENCH_DEV)
+	.venv-bench/bin/python benchmarks/soak.py $(ARGS)
 
 # The official suite, against a server and a client made for it.
 conformance: $(DEV)

@@ -337,8 +337,7 @@ async def test_a_server_that_does_not_come_back_is_told_in_the_end() -> None:
             await server.stop()
             with pytest.raises(ConnectionRefused, match="nobody listens there"):
                 await client.call_tool("add")
-        assert [event.attempt for event in told.events] == [2, 3, 4, 5, 6]
-        assert len(DELAYS) == 5
+        assert [event.attempt for event in told.events] == [n + 2 for n in range(len(DELAYS))]
 
 
 async def test_connecting_is_not_tried_again() -> None:

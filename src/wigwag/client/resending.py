@@ -41,8 +41,9 @@ __all__ = ["LostRequest", "Resending"]
 
 # A request that ends its connection each time is the reason for that.
 MAX_SENDINGS: Final = 3
-# Seconds before each further try: a server that is started anew gets about four in all.
-DELAYS: Final = (0.0, 0.1, 0.3, 0.9, 2.7)
+# Seconds before each further try: a server that is started anew gets about four in all, and is
+# found soon after it is there.
+DELAYS: Final = (0.0, 0.1, 0.2, 0.4, 0.8, 1.5, 1.5)
 # A server that wants to be left alone for longer is better heard of.
 MAX_RETRY_AFTER: Final = 10.0
 
