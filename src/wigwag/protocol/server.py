@@ -358,13 +358,13 @@ class ServerProtocol(PeerProtocol):
             return None
         params, request_id = call.params, call.id
         meta = params.meta
-        modern = meta is not UNSET and meta.protocol_version is not UNSET
+        version: str | UnsetType = UNSET if meta is UNSET else meta.protocol_version
+        modern = version is not UNSET
         if modern:
-            version: str | UnsetType = meta.protocol_version  # type: ignore[union-attr]
             capabilities, info = meta.client_capabilities, meta.client_info  # type: ignore[union-attr]
         else:
             session = self.session
-            if session is None or is_modern(meta):
+            if session is None or (meta is not UNSET and is_modern(meta)):
                 return None
             version = session.revision
             capabilities, info = session.client_capabilities, session.client_info
