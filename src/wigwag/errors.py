@@ -18,6 +18,12 @@
     │   │   ├── HostNotFound            there is no such host
     │   │   └── TLSFailed               the certificate is not trusted, or there is no TLS
     │   └── HttpStatusError           HTTP refused: the status says why
+    ├── AuthorizationFailed         no token was obtained for the server, or none that helps
+    │   ├── AuthorizationRefused      the user or the authorization server said no
+    │   ├── AuthorizationUntrusted    an answer may be an attack, and was not acted upon
+    │   ├── AuthorizationUnavailable  the authorization server cannot answer at the moment
+    │   ├── InsufficientScope         the token does not allow this, and asking for more was no use
+    │   └── RegistrationFailed        the authorization server does not know this client
     └── ToolError                   raised by a tool: a failure the model should read
         ├── QuestionFailed            a handler asked the client, and there is no answer
         └── ToolFailed                a client called a tool, and wants failures raised
@@ -31,16 +37,22 @@ from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
+    "AuthorizationFailed",
+    "AuthorizationRefused",
+    "AuthorizationUnavailable",
+    "AuthorizationUntrusted",
     "ConnectionClosed",
     "ConnectionRefused",
     "HostNotFound",
     "HttpStatusError",
+    "InsufficientScope",
     "InvalidResult",
     "LocalProtocolError",
     "McpError",
     "NotMcp",
     "ProtocolError",
     "QuestionFailed",
+    "RegistrationFailed",
     "RemoteProtocolError",
     "RequestFailed",
     "RequestTimedOut",
@@ -249,6 +261,87 @@ class HttpStatusError(TransportError):
             where = self.headers["location"]
             return f"{answered}: a redirect to {where}, which is not followed; use that URL"
         return f"{answered}{excerpt(self.body)}"
+
+
+class AuthorizationFailed(McpError):
+    """There is no token for the server, or none that helps.
+
+    No text of it holds a token, a code or a secret.
+
+    Spec: basic/authorization
+
+    Args:
+        reason: What failed, in one clause.
+        where: The URL at which it did, without the parts that may be secret; may be empty.
+        advice: What to do about it, in one clause; may be empty.
+    """
+
+    def __init__(self, reason: str, where: str = "", advice: str = "") -> None:
+        super().__init__(reason, where, advice)
+        self.reason = reason
+        self.where = where
+        self.advice = advice
+
+    def __str__(self) -> str:
+        """What failed, where, and what to do."""
+        where = f" ({self.where})" if self.where else ""
+        return f"{self.reason}{where}{'; ' if self.advice else ''}{self.advice}"
+
+
+class AuthorizationRefused(AuthorizationFailed):
+    """The user, or the authorization server, said no.
+
+    Args:
+        reason: What failed, in one clause.
+        where: The URL at which it did, without the parts that may be secret; may be empty.
+        advice: What to do about it, in one clause; may be empty.
+        error: What the server calls it, such as `access_denied`; empty if it gave it no name.
+    """
+
+    def __init__(self, reason: str, where: str = "", advice: str = "", error: str = "") -> None:
+        super().__init__(reason, where, advice)
+        self.args = (reason, where, advice, error)  # as for pickle
+        self.error = error
+
+
+class AuthorizationUntrusted(AuthorizationFailed):
+    """What somebody answered is not what it should be, and may be an attack.
+
+    It was not acted upon: no code, token or secret was sent. Trying again does not help.
+
+    Spec: basic/authorization/security-considerations
+    """
+
+
+class AuthorizationUnavailable(AuthorizationFailed):
+    """The authorization server cannot answer at the moment; nothing that is kept was forgotten."""
+
+
+class RegistrationFailed(AuthorizationFailed):
+    """The authorization server does not know this client, and does not let it register.
+
+    Spec: basic/authorization/client-registration
+    """
+
+
+class InsufficientScope(AuthorizationFailed):
+    """The token does not allow this, and asking for more was of no use.
+
+    Spec: basic/authorization#step-up-authorization-flow
+
+    Args:
+        reason: What failed, in one clause.
+        where: The URL at which it did; may be empty.
+        advice: What to do about it, in one clause; may be empty.
+        scopes: What the server says that it needs.
+    """
+
+    def __init__(
+        self, reason: str, where: str = "", advice: str = "", scopes: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(reason, where, advice)
+        self.args = (reason, where, advice, scopes)  # as for pickle
+        self.scopes = scopes
 
 
 class InvalidResult(RemoteProtocolError):

@@ -6,7 +6,11 @@ import pytest
 
 from wigwag import errors
 from wigwag.errors import (
+    AuthorizationFailed,
+    AuthorizationRefused,
+    AuthorizationUnavailable,
     ConnectionClosed,
+    InsufficientScope,
     InvalidResult,
     LocalProtocolError,
     McpError,
@@ -90,6 +94,9 @@ def test_the_end_of_a_server_comes_with_its_last_words(
         RequestTimedOut("ping", 1.0, "limit"),
         LocalProtocolError("no"),
         ToolFailed("no soup", {"a": 1}),
+        AuthorizationUnavailable("no answer", "https://as.example", "try again later"),
+        AuthorizationRefused("no", "https://as.example", "log in again", "access_denied"),
+        InsufficientScope("no", "https://mcp.example", "", ("write",)),
     ],
 )
 def test_exceptions_survive_a_trip_between_processes(error: McpError) -> None:
@@ -97,6 +104,15 @@ def test_exceptions_survive_a_trip_between_processes(error: McpError) -> None:
     assert type(copy) is type(error)
     assert str(copy) == str(error)
     assert copy.args == error.args
+
+
+def test_a_failed_authorization_says_what_where_and_what_to_do() -> None:
+    error = AuthorizationFailed("no token", "https://as.example", "log in again")
+    assert str(error) == "no token (https://as.example); log in again"
+    assert (error.reason, error.where, error.advice) == error.args
+    assert str(AuthorizationFailed("no token")) == "no token"
+    assert AuthorizationRefused("no", error="access_denied").error == "access_denied"
+    assert InsufficientScope("no", scopes=("write",)).scopes == ("write",)
 
 
 def test_what_is_not_found_is_the_uri_that_is_read_unless_another_one_is_named() -> None:
