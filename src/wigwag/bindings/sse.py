@@ -207,8 +207,7 @@ def encode_event(
     Raises:
         ValueError: `event` or `id` cannot be written: it has a line end or a NUL in it.
     """
-    if LINE_FEED in data or RETURN in data:
-        data = data.replace(b"\r", b" ").replace(b"\n", b" ")
+    data = _on_one_line(data)
     if event is None and id is None and retry is None:
         return b"data: %b\n\n" % data
     if event is None and retry is None and id is not None and id.isascii() and id.isprintable():
@@ -227,4 +226,10 @@ def encode_event(
 
 def encode_events(messages: Iterable[bytes]) -> bytes:
     """Encode messages as events that have nothing but their data."""
-    return b"".join([encode_event(message) for message in messages])
+    return b"".join([b"data: %b\n\n" % _on_one_line(message) for message in messages])
+
+
+def _on_one_line(data: bytes) -> bytes:
+    if LINE_FEED in data or RETURN in data:
+        return data.replace(b"\r", b" ").replace(b"\n", b" ")
+    return data

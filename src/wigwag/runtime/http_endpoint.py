@@ -166,8 +166,11 @@ class HttpEndpoint:
         try:
             accepted = self._judge_head(headers)
             body = await read_body(receive, self._limits.max_message_bytes)
-            if MCP_SESSION_ID in headers.values or not self._has_sessions:
-                session, record = await self._find_session(headers, body)
+            if not self._has_sessions:
+                record = self._assumed_session(headers, body)
+            elif MCP_SESSION_ID in headers.values:
+                session = await self._find_session(headers, body)
+                record = None if session is None else session.record
             exchange = self._begin_exchange(scope, headers, answer, accepted, session, record)
             exchange.take(body)
             protocol = exchange.protocol
@@ -294,33 +297,29 @@ class HttpEndpoint:
 
     # --- sessions
 
-    async def _find_session(
-        self, headers: RequestHeaders, body: bytes
-    ) -> tuple[LiveSession | None, Session | None]:
-        """Return the session that a message belongs to, and what is known of it.
+    async def _find_session(self, headers: RequestHeaders, body: bytes) -> LiveSession | None:
+        """Return the session that a message belongs to; `None` if it does not want one.
 
         Raises:
             _Refused: There is none, and the message needs one.
         """
-        if not self._has_sessions:
-            return None, self._assumed_session(headers, body)
         values = headers.values
         stated = values.get(MCP_PROTOCOL_VERSION)
         glance = None
         if stated is not None and stated not in _LEGACY and stated.strip() not in _LEGACY:
             glance = _Glance.at(body)
             if is_modern(glance.meta):
-                return None, None
+                return None
         session_id = values[MCP_SESSION_ID].strip().decode("latin-1")
         session = await self._sessions.find(session_id, self._loop.time())
         if session is not None:
-            if glance is not None and headers.protocol_version not in self._supported:
-                reason = _unknown_version(headers.protocol_version or "", self._supported)
-                raise _Refused(_BAD_REQUEST, reason, glance)
-            return session, session.record
+            version = None if glance is None else headers.protocol_version
+            if version is not None and version not in self._supported:
+                raise _Refused(_BAD_REQUEST, _unknown_version(version, self._supported), glance)
+            return session
         glance = _Glance.at(body)
         if is_modern(glance.meta) or glance.method == INITIALIZE:
-            return None, None
+            return None
         reason = (
             "Invalid Request: this session has ended, or never was; "
             "send `initialize` without Mcp-Session-Id to begin a new one"
