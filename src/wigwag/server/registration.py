@@ -43,13 +43,8 @@ from wigwag.schema import (
 from wigwag.server.asking.input_required import InputRequired
 from wigwag.server.catalogue import OnDuplicate, Shelf
 from wigwag.server.context import Context
-from wigwag.server.features import Availability
-from wigwag.server.functions import Function
 from wigwag.server.handlers import Handlers
 from wigwag.server.lists import FeatureList
-from wigwag.server.parameters.signature import Parameters
-from wigwag.server.results.tool_results import ToolOutput
-from wigwag.server.tools import ToolFeature
 
 if TYPE_CHECKING:
     from typing import Self
@@ -65,12 +60,16 @@ if TYPE_CHECKING:
     )
     from wigwag.server.asking.memory import Keeper
     from wigwag.server.completions import Completers
+    from wigwag.server.features import Availability
+    from wigwag.server.functions import Function
     from wigwag.server.methods import Method
     from wigwag.server.middleware import Pipeline
+    from wigwag.server.parameters.signature import Parameters
     from wigwag.server.parameters.written_schema import WrittenParameters
     from wigwag.server.principal import Visible
     from wigwag.server.prompts import PromptFeature
     from wigwag.server.resources import ResourceFeature
+    from wigwag.server.tools import ToolFeature
     from wigwag.server.uris.resource_uris import ResourceSecurity
 
 if TYPE_CHECKING:  # making them at run time takes as long as all else in this module
@@ -268,6 +267,12 @@ class Registry(ABC):
 
         Spec: server/tools#tool
         """
+        # Loaded with the first feature, like all that reads annotations.
+        from wigwag.server.functions import Function  # noqa: PLC0415
+        from wigwag.server.parameters.signature import Parameters  # noqa: PLC0415
+        from wigwag.server.results.tool_results import ToolOutput  # noqa: PLC0415
+        from wigwag.server.tools import ToolFeature  # noqa: PLC0415
+
         frame = _caller()
         chosen = function if isinstance(function, str) else name
         is_strict = self._strict_input if strict is None else strict
@@ -298,7 +303,7 @@ class Registry(ABC):
                 Function(parameters, self._threads if thread else None, timeout, concurrency),
                 output,
                 self,
-                Availability(tags=_words(tags), enabled=enabled, visible=visible),
+                _availability(tags, visible, enabled=enabled),
                 _mirrored_in(definition),
             )
             if self._tools.add(definition.name, feature):
@@ -367,11 +372,11 @@ class Registry(ABC):
         frame = _caller()
 
         def register(function: F) -> F:
-            parameters = Parameters(function, Context, frame)
+            runner = self._runner(function, frame, thread=thread)
             about: dict[str, Any] = {
                 "name": name or name_of(function),
                 "title": title or UNSET,
-                "description": description or parameters.description or UNSET,
+                "description": description or runner.parameters.description or UNSET,
                 "mime_type": mime_type or UNSET,
                 "annotations": annotations or UNSET,
                 "icons": list(icons) if icons else UNSET,
@@ -385,10 +390,10 @@ class Registry(ABC):
                 definition = schema.Resource(uri=uri, size=UNSET if size is None else size, **about)
             feature = ResourceFeature(
                 definition,
-                Function(parameters, self._threads if thread else None),
+                runner,
                 mime_type,
                 self,
-                Availability(tags=_words(tags), enabled=enabled, visible=visible),
+                _availability(tags, visible, enabled=enabled),
                 cache,
                 security or self.resource_security,
             )
@@ -454,21 +459,21 @@ class Registry(ABC):
         from wigwag.server.prompts import PromptFeature, prompt_arguments  # noqa: PLC0415
 
         def register(function: F) -> F:
-            parameters = Parameters(function, Context, frame)
-            arguments = prompt_arguments(parameters)
+            runner = self._runner(function, frame, thread=thread)
+            arguments = prompt_arguments(runner.parameters)
             definition = schema.Prompt(
                 name=chosen or name_of(function),
                 title=title or UNSET,
-                description=description or parameters.description or UNSET,
+                description=description or runner.parameters.description or UNSET,
                 arguments=arguments or UNSET,
                 icons=list(icons) if icons else UNSET,
                 meta=meta or UNSET,
             )
             feature = PromptFeature(
                 definition,
-                Function(parameters, self._threads if thread else None),
+                runner,
                 self,
-                Availability(tags=_words(tags), enabled=enabled, visible=visible),
+                _availability(tags, visible, enabled=enabled),
             )
             if self._prompts.add(definition.name, feature):
                 self.prompts_changed()
@@ -673,10 +678,9 @@ class Registry(ABC):
         frame = _caller()
 
         def register(function: F) -> F:
-            parameters = Parameters(function, Context, frame)
+            runner = self._runner(function, frame, thread=thread)
             if name in self._answers.custom:
                 raise ValueError(f"the method {name!r} is served already")
-            runner = Function(parameters, self._threads if thread else None)
             self._answers.custom[name] = Method(name, self, runner).serve
             self._description.custom[name] = frozenset(revisions)
             if extension is not None:
@@ -705,14 +709,23 @@ class Registry(ABC):
         frame = _caller()
 
         def register(function: F) -> F:
-            parameters = Parameters(function, Context, frame)
+            runner = self._runner(function, frame, thread=thread)
             if name in self._notifications:
                 raise ValueError(f"the notification {name!r} is taken already")
-            runner = Function(parameters, self._threads if thread else None)
             self._notifications[name] = Method(name, self, runner)
             return function
 
         return register
+
+    def _runner(
+        self, function: Callable[..., Any], frame: FrameType | None, *, thread: bool
+    ) -> Function[Parameters]:
+        """Return what runs a function that is registered, by the hints of its parameters."""
+        from wigwag.server.functions import Function  # noqa: PLC0415 - as for tools
+        from wigwag.server.parameters.signature import Parameters  # noqa: PLC0415 - as for tools
+
+        parameters = Parameters(function, Context, frame)
+        return Function(parameters, self._threads if thread else None)
 
     # --- taking out, switching on and off
 
@@ -959,6 +972,12 @@ def _caller() -> FrameType | None:
     while frame is not None and frame.f_globals is globals():
         frame = frame.f_back
     return frame
+
+
+def _availability(tags: Sequence[str], visible: Visible | None, *, enabled: bool) -> Availability:
+    from wigwag.server.features import Availability  # noqa: PLC0415 - features have loaded it
+
+    return Availability(tags=_words(tags), enabled=enabled, visible=visible)
 
 
 def _words(tags: Sequence[str]) -> frozenset[str]:
