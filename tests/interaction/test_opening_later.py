@@ -80,7 +80,8 @@ async def test_whatever_is_asked_first_connects_without_being_told_to(use: Any, 
 
 async def test_many_first_requests_at_once_open_one_connection(revision: str) -> None:
     peer = PeerServer(revision)
-    async with Client(peer.open, mode=revision, lazy=True, timeouts=TIMEOUTS) as client:
+    options: Any = {"mode": revision, "timeouts": TIMEOUTS, "cache": False}
+    async with Client(peer.open, lazy=True, **options) as client:
         listing = [asyncio.create_task(client.list_tools()) for _ in range(5)]
         for _ in listing:
             peer.reply(await peer.next("tools/list"), tools=[])

@@ -115,7 +115,7 @@ async def test_lists_that_not_everybody_shares_are_private() -> None:
         result = await client.list_tools()
         assert (result.ttl_ms, result.cache_scope) == (60_000, "private")
         server.remove_tool("erase")
-        result = await client.list_tools()
+        result = await client.list_tools(refresh=True)
         assert (result.ttl_ms, result.cache_scope) == (60_000, "public")
 
 
