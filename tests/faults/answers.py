@@ -129,6 +129,10 @@ def _unasked(answer: Message) -> list[bytes]:
     return [encode(other) for other in others]
 
 
+def _long(answer: Message, length: int) -> bytes:
+    return encode(answer).replace(b'"done"', b'"%b"' % (b"x" * length))
+
+
 WRONG = {"code": -32000, "message": "it went wrong"}
 SPOILED: dict[str, Callable[[Message], list[bytes]]] = {
     "garbage": lambda _: [b"Traceback (most recent call last):"],
@@ -149,5 +153,6 @@ SPOILED: dict[str, Callable[[Message], list[bytes]]] = {
     "error is text": lambda a: [_instead(a, error="it went wrong")],
     "result is text": lambda a: [_instead(a, result="done")],
     "another result": lambda a: [_instead(a, result={"resultType": "complete", "odd": True})],
-    "big": lambda a: [encode(a).replace(b'"done"', b'"%b"' % (b"x" * BIG_BYTES))],
+    "big": lambda a: [_long(a, BIG_BYTES)],
+    "quite big": lambda a: [_long(a, BIG_BYTES // 10)],
 }

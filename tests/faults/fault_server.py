@@ -9,7 +9,6 @@ There the program writes the port to its standard output, and ends with its stan
 """
 
 import sys
-from pathlib import Path
 
 from tests.faults.stdio_side import serve_stdio
 
@@ -17,11 +16,11 @@ from tests.faults.stdio_side import serve_stdio
 def main() -> None:
     kind, folder, *port = sys.argv[1:]
     if kind == "stdio":
-        serve_stdio(Path(folder))
+        serve_stdio(folder)
     else:
         from tests.faults.http_side import serve_http  # noqa: PLC0415 - it takes long to load
 
-        serve_http(Path(folder), int(port[0]) if port else 0)
+        serve_http(folder, int(port[0]) if port else 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 
 from tests.faults.answers import (
     MODERN,
@@ -31,7 +30,7 @@ SESSION = "Mcp-Session-Id"
 FOREVER = 600.0
 
 
-def serve_http(folder: Path, port: int) -> None:
+def serve_http(folder: str, port: int) -> None:
     """Serve until the standard input ends."""
 
     def wait_for_the_end() -> None:
@@ -42,7 +41,7 @@ def serve_http(folder: Path, port: int) -> None:
     asyncio.run(_serve(folder, port))
 
 
-async def _serve(folder: Path, port: int) -> None:
+async def _serve(folder: str, port: int) -> None:
     stages: dict[str, Stage] = {}
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -50,7 +49,9 @@ async def _serve(folder: Path, port: int) -> None:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 exchange = Exchange(head[:-4], reader, writer)
-                stage = stages.setdefault(exchange.path, Stage(Orders(folder / exchange.path)))
+                stage = stages.setdefault(
+                    exchange.path, Stage(Orders(os.path.join(folder, exchange.path)))
+                )
                 await stage.take(exchange)
                 if exchange.is_over:
                     break
@@ -180,7 +181,12 @@ class Stage:
         await exchange.begin_stream()
         for event in stream.history[int(number) + 1 :]:
             await exchange.chunk(event)
-        await exchange.end_stream()
+        if stream in self._own.values():
+            stream.exchange = exchange
+            self._orders.note(own_stream=True)
+            await exchange.wait_left()
+        else:
+            await exchange.end_stream()
 
     def _new_stream(self, exchange: Exchange) -> Events:
         if not self._plan["ids"]:

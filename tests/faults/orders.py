@@ -1,14 +1,13 @@
 """What a fault server is told to do, and what it notes down: two files in one folder.
 
 The server process reads the orders anew for each message, so they can be changed while it runs, and
-one process can serve many folders. Needs nothing but the standard library.
+one process can serve many folders. Many are started, so little of the standard library is loaded.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any, TypeAlias
 
 Json: TypeAlias = Any
@@ -26,10 +25,15 @@ class Orders:
         folder: Where they are.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._plan = folder / "plan.json"
-        self._notes = folder / "notes.jsonl"
+        self._plan = os.path.join(folder, "plan.json")
+        self._notes = os.path.join(folder, "notes.jsonl")
+
+    @property
+    def name(self) -> str:
+        """What the folder is called."""
+        return os.path.basename(self.folder)
 
     # --- for whoever gives them
 
@@ -50,17 +54,19 @@ class Orders:
             faults: What goes wrong, by the step at which it does: a method of MCP or of HTTP;
                 `start` and `end` of a process.
         """
-        self.folder.mkdir(exist_ok=True)
+        os.makedirs(self.folder, exist_ok=True)
         plan = {"revision": revision, "answers": answers, "ids": ids, "faults": faults or {}}
-        new = self._plan.with_suffix(".new")
-        new.write_text(json.dumps(plan))
-        new.replace(self._plan)  # nobody may read half of it
+        new = f"{self._plan}.new"
+        with open(new, "w", encoding="utf-8") as file:
+            json.dump(plan, file)
+        os.replace(new, self._plan)  # nobody may read half of it
 
     def notes(self) -> list[Json]:
         """Return what was noted so far, oldest first."""
-        if not self._notes.exists():
+        if not os.path.exists(self._notes):
             return []
-        whole, _, _ = self._notes.read_bytes().rpartition(b"\n")
+        with open(self._notes, "rb") as file:
+            whole, _, _ = file.read().rpartition(b"\n")
         return [json.loads(line) for line in whole.splitlines()]
 
     def received(self, step: str) -> list[Json]:
@@ -76,7 +82,8 @@ class Orders:
 
     def plan(self) -> dict[str, Json]:
         """Return the orders as of now."""
-        plan: dict[str, Json] = json.loads(self._plan.read_text())
+        with open(self._plan, encoding="utf-8") as file:
+            plan: dict[str, Json] = json.load(file)
         return plan
 
     def fault_at(self, step: str) -> Fault | None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 from tests.faults.answers import (
     Json,
@@ -27,7 +25,7 @@ from tests.faults.orders import Fault, Orders
 FOREVER = 600.0
 
 
-def serve_stdio(folder: Path) -> None:
+def serve_stdio(folder: str) -> None:
     """Serve until the input ends, or longer."""
     server = StdioSide(Orders(folder))
     server.begin()
@@ -142,6 +140,8 @@ class StdioSide:
     def _outlast(self, fault: Fault) -> None:
         if fault["is"] == "deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        import subprocess  # noqa: PLC0415 - few need it
+
         for _ in range(fault.get("children", 0)):
             child = subprocess.Popen(["sleep", str(int(FOREVER))])
             self._orders.note(child=child.pid)

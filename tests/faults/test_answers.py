@@ -234,7 +234,7 @@ async def test_what_is_no_message_is_logged(
 
 
 @pytest.mark.parametrize("way", [*HTTP, *OLD], ids=str)
-@pytest.mark.parametrize("status", [400, 401, 403, 410, 429, 500, 502, 503])
+@pytest.mark.parametrize("status", [400, 401, 429, 503])
 async def test_a_status_is_told_with_its_headers_and_the_beginning_of_its_body(
     bench: Bench, way: Way, status: int
 ) -> None:
@@ -255,7 +255,7 @@ async def test_a_status_is_told_with_its_headers_and_the_beginning_of_its_body(
             assert error.status == status
             assert error.headers["retry-after"] == "7"
             assert error.headers["www-authenticate"] == 'Bearer scope="tools"'
-            where = f"http://127.0.0.1:{bench.port}/{orders.folder.name}"
+            where = f"http://127.0.0.1:{bench.port}/{orders.name}"
             assert str(error).startswith(f"{where} answered {status} ")
             assert ": <html> <h1>Not now</h1>xxx" in str(error)
             assert len(str(error)) < 500

@@ -323,8 +323,9 @@ async def test_a_list_in_a_circle_ends_where_it_began(
         assert (await client.call_tool("echo", {"text": "well"})).text == "well"
 
 
-@pytest.mark.parametrize("way", HTTP, ids=str)
-@pytest.mark.parametrize("number", [502, 503, 504])
+@pytest.mark.parametrize(
+    ("way", "number"), [*zip(HTTP, (502, 503, 504, 503), strict=True)], ids=str
+)
 async def test_a_list_outlives_a_burst_of_failures(bench: Bench, way: Way, number: int) -> None:
     burst: Any = {"is": "status", "status": number, "headers": {"Retry-After": "0"}, "times": 2}
     async with bench.connected(way, {"tools/list": burst}) as (client, orders):
@@ -358,7 +359,7 @@ async def test_who_gives_up_connecting_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("way", [LEGACY_JSON, LEGACY_SSE, *OLD], ids=str)
-@pytest.mark.parametrize("number", [400, 405, 500, 503])
+@pytest.mark.parametrize("number", [405, 500])
 async def test_a_server_need_not_accept_the_end_of_the_handshake(
     bench: Bench, way: Way, number: int
 ) -> None:

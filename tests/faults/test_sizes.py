@@ -1,4 +1,4 @@
-"""Answers of forty megabytes: all of one that may be so long, and nothing of one that may not."""
+"""Answers of many megabytes: all of one that may be so long, and nothing of one that may not."""
 
 from typing import Any
 
@@ -27,7 +27,8 @@ async def test_an_answer_of_forty_megabytes_comes_through(bench: Bench, way: Way
 async def test_an_answer_over_the_limit_is_refused_and_the_next_one_read(
     bench: Bench, way: Way
 ) -> None:
-    async with bench.connected(way, BIG, max_message_bytes=100_000) as (client, _):
+    big: Any = {"tools/call": {"is": "quite big"}}
+    async with bench.connected(way, big, max_message_bytes=100_000) as (client, _):
         with pytest.raises(RemoteProtocolError, match=r"is longer than 100000 bytes"):
             await client.call_tool("odd")
         assert (await client.call_tool("echo", {"text": "well"})).text == "well"

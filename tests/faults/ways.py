@@ -92,7 +92,7 @@ class Bench:
     def orders(self, way: Way, faults: dict[str, Fault] | None = None, **more: Any) -> Orders:
         """Give orders to one more server."""
         self._count += 1
-        orders = Orders(self.folder / f"{self.folder.stat().st_nlink}-{self._count}")
+        orders = Orders(str(self.folder / f"{self.folder.stat().st_nlink}-{self._count}"))
         orders.give(revision=way.revision, answers=way.answers, faults=faults, **more)
         return orders
 
@@ -113,7 +113,7 @@ class Bench:
                 program, arguments, cwd=ROOT, exit_timeout=exit_timeout
             )
             return Client(target, **options)
-        url = f"http://127.0.0.1:{port or self.port}/{orders.folder.name}"
+        url = f"http://127.0.0.1:{port or self.port}/{orders.name}"
         return Client({"url": url, "type": "sse"} if way in OLD else url, era_cache={}, **options)
 
     @asynccontextmanager
