@@ -120,6 +120,19 @@ async def test_what_changes_is_read_anew_while_somebody_listens(
             assert (counts[POEM], counts[TALE], counts["tools/list"]) == (2, 1, 2 + 2 + 3)
 
 
+async def test_what_is_read_while_somebody_listens_is_not_from_before(
+    connect: Callable[..., Any],
+) -> None:
+    async with connect() as client:
+        assert await text_of(client, POEM) == "a poem"
+        assert "book" not in await names_of_tools(client)
+        await client.call_tool("write", {"uri": POEM, "text": "another"})
+        await client.call_tool("lend", {"name": "book"})
+        async with client.listen(tools=True, uris=[POEM]):
+            assert await text_of(client, POEM) == "another"
+            assert "book" in await names_of_tools(client)
+
+
 async def test_what_changes_while_nobody_listens_is_seen_after_its_time_or_on_demand(
     way: Way, connect: Callable[..., Any]
 ) -> None:

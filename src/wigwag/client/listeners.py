@@ -111,6 +111,7 @@ class Listeners:
                 if changes.failure is not None:
                     raise changes.failure
                 _check_honored(changes)
+                self._keep_nothing_from_before(changes)
             else:
                 await self._subscribe(changes)
             yield changes
@@ -120,6 +121,13 @@ class Listeners:
                 listening.cancel()
             if self._link.is_open:
                 await self._unsubscribe(changes)
+
+    def _keep_nothing_from_before(self, changes: Changes) -> None:
+        # What has changed since an answer was kept, and before somebody listened, nobody reports.
+        cache = self._asking.cache
+        if cache is not None:
+            for change in changes.all_listened_for():
+                cache.note(change.method, change.uri)
 
     async def _subscribe(self, changes: Changes) -> None:
         for uri in changes.honored.resource_subscriptions or ():
