@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -68,12 +69,17 @@ class Function(Generic[P]):
         is_free = self.timeout is None and self._turns is None
         return self._is_async and is_free and self.parameters.is_plain
 
-    async def run(self, arguments: Any, context: Context[Any] | None) -> Any:
+    def run(self, arguments: Any, context: Context[Any] | None) -> Coroutine[Any, Any, Any]:
         """Call the function with arguments that its parameters have read.
 
         Raises:
             TimeoutError: Its limit was reached.
         """
+        if self._turns is None and self.timeout is None:  # the way of most
+            return self._run(arguments, context)
+        return self._run_in_turn(arguments, context)
+
+    async def _run_in_turn(self, arguments: Any, context: Context[Any] | None) -> Any:
         if self._turns is None:
             return await self._run_in_time(arguments, context)
         async with self._turns.one():
