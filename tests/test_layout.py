@@ -22,6 +22,7 @@ ELSEWHERE = {
     "client/known_tools.py": "interaction: test_call_results and test_http_client_headers",
     "client/link.py": "interaction: test_connecting, and e2e, with processes that die",
     "client/listeners.py": "interaction: test_listening",
+    "client/middleware.py": "interaction: test_client_middleware",
     "client/pages.py": "interaction: test_pagination",
     "client/sync.py": "interaction: test_sync_client, and e2e, with Ctrl+C",
     "client/terminal.py": "e2e: test_terminal, with a person at a pseudo terminal",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         ResourceUpdated,
         ToolsListChanged,
     )
+    from wigwag.client.middleware import ClientContext
     from wigwag.client.sync import SyncClient, connect_sync
     from wigwag.client.terminal import terminal_elicitation
     from wigwag.client.tool_results import ToolCallResult
@@ -81,6 +82,7 @@ _HOMES = {
     "CachePolicy": "wigwag.client.cache_policy",
     "CancelledElicitation": "wigwag.server.asking.questions",
     "Client": "wigwag.client.client",
+    "ClientContext": "wigwag.client.middleware",
     "ClientEvent": "wigwag.client.events",
     "ClientGroup": "wigwag.client.group",
     "ConnectionClosed": "wigwag.errors",
@@ -145,6 +147,7 @@ __all__ = [
     "CachePolicy",
     "CancelledElicitation",
     "Client",
+    "ClientContext",
     "ClientEvent",
     "ClientGroup",
     "ConnectionClosed",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -80,6 +81,8 @@ class Asking:
         self.cache = cache
         self.log_level: LoggingLevel | None = None
         """What modern servers are told with every request, and legacy ones once."""
+        self.around: Callable[..., Awaitable[Raw]] | None = None
+        """What requests are sent inside of, such as middleware."""
 
     async def ask(
         self,
@@ -89,8 +92,23 @@ class Asking:
         timeout: float | None = None,  # noqa: ASYNC109 - it is the protocol's, with its own rules
         on_progress: OnProgress | None = None,
         meta: Mapping[str, Any] | None = None,
+        is_inside: bool = False,
     ) -> Raw:
-        """Send a request, again if that is of use and does no harm, and return its result."""
+        """Send a request, again if that is of use and does no harm, and return its result.
+
+        Args:
+            method: The method.
+            params: What it takes.
+            timeout: Seconds to wait for an answer or a sign of progress.
+            on_progress: Called with each sign of progress.
+            meta: More members for `_meta`.
+            is_inside: Whether it is sent from inside of what is `around`.
+        """
+        if self.around is not None and not is_inside:
+            send = partial(self.ask, is_inside=True)
+            return await self.around(
+                send, method, params, timeout=timeout, on_progress=on_progress, meta=meta
+            )
         link = self._link
         more = _checked_meta(meta) if meta else None
         timeouts = self._timeouts

@@ -53,6 +53,7 @@ from wigwag.schema import (
     NOTIFICATIONS_PROMPTS_LIST_CHANGED,
     NOTIFICATIONS_RESOURCES_LIST_CHANGED,
     NOTIFICATIONS_ROOTS_LIST_CHANGED,
+    NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED,
     NOTIFICATIONS_TOOLS_LIST_CHANGED,
     PING,
     PROMPTS_GET,
@@ -111,6 +112,8 @@ from wigwag.transports.stdio_client import OnStderr
 if TYPE_CHECKING:  # not every client needs them
     from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.callback_names import CallbackNames
+    from wigwag.client.middleware import ClientMiddleware, Passage
+    from wigwag.runtime.middleware import MiddlewareList
     from wigwag.stores.contract import CacheStore
     from wigwag.transports.http_client_engine import TLS, Headers
 
@@ -194,6 +197,7 @@ class Client:
             or `False`.
         lazy: Connect when something is first asked, not before: neither `connect` nor `async with`
             is needed for that, but `close` is.
+        middleware: What is put around requests and notifications, both ways, outermost first.
         callbacks: `sampling_callback`, `elicitation_callback`, `list_roots_callback` and
             `logging_callback`, as the official SDK has them: the first three get the client before
             what they are asked, and `elicitation_callback` is asked for pages, too.
@@ -231,6 +235,7 @@ class Client:
         prior_discover: DiscoverResult | None = None,
         cache: bool | CacheStore | CachePolicy = True,
         lazy: bool = False,
+        middleware: Sequence[ClientMiddleware] = (),
         **callbacks: Unpack[CallbackNames],
     ) -> None:
         if callbacks:
@@ -313,10 +318,12 @@ class Client:
         self._watching = Watching(
             self._link, self._listeners, self._watched(*changed), on_resource_updated
         )
-        self._on_log = on_log
-        self._on_notification = on_notification
+        self._on_log, self._on_notification = on_log, on_notification
         self._callbacks = Callbacks()
         self._depth = 0  # of `async with`
+        self._passage: Passage | None = None
+        for step in middleware:
+            self.middleware.append(step)
         self._is_lazy = lazy
 
     # --- connecting
@@ -420,6 +427,29 @@ class Client:
         a legacy server, which has to be greeted each time.
         """
         return self._link.known.discovered
+
+    @property
+    def middleware(self) -> MiddlewareList[ClientMiddleware]:
+        """What is put around what is asked and told, both ways: a list, or a decorator.
+
+        A middleware is an async function of a `ClientContext` and of what comes next, and runs on
+        the client's event loop. It returns what `await call_next(context)` returns, the result of a
+        request, or another one; or raises. What the protocol does by itself does not pass through
+        it: the handshake, cancellations, and the requests that last as long as somebody listens.
+        """
+        if self._passage is None:
+            from wigwag.client.middleware import Passage  # noqa: PLC0415 - few have any
+
+            self._passage = Passage(self, self._asking, self._rewire)
+        return self._passage.steps
+
+    def _rewire(self) -> None:
+        """Let messages pass through the middleware, if there is any."""
+        passage = self._passage
+        if passage is not None and passage.steps:
+            self._asking.around, self._answers.around = passage.ask, passage.answer
+        else:
+            self._asking.around = self._answers.around = None
 
     async def _prepare(self, live: ClientConnection, lost: Exception | None) -> None:
         """Tell a new connection what an earlier one was told to remember, and of the new one."""
@@ -1021,6 +1051,12 @@ class Client:
             method: The method.
             params: What it carries, as plain JSON values or as a type of `wigwag.schema`.
         """
+        if self._passage is not None and self._passage.steps:
+            await self._passage.notify(self._send_notification, method, params)
+        else:
+            await self._send_notification(method, params)
+
+    async def _send_notification(self, method: str, params: Any) -> None:
         live = await self._link.get()
         live.notify(method, params)
         await live.drain()
@@ -1161,9 +1197,17 @@ class Client:
 
     def _note(self, event: NotificationReceived) -> None:
         self._note_change(event.method, getattr(event.params, "uri", None))
-        self._listeners.offer(event)
         if event.method == NOTIFICATIONS_TOOLS_LIST_CHANGED:
             self._tools.doubt()
+        passage = self._passage
+        is_for_us = event.method == NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED
+        if passage is None or not passage.steps or is_for_us:
+            self._tell(event)
+        else:
+            passage.hear(event, self._tell)
+
+    def _tell(self, event: NotificationReceived) -> None:
+        self._listeners.offer(event)
         if event.method == NOTIFICATIONS_MESSAGE and self._on_log is not None:
             self._callbacks.call(self._on_log, event.params)
         if self._on_notification is not None:

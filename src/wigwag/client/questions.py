@@ -79,6 +79,8 @@ class Answers:
         capabilities: ClientCapabilities | None = None,
         who: Callable[[], str] | None = None,
     ) -> None:
+        self.around: Callable[..., Awaitable[Struct]] | None = None
+        """What questions are answered inside of, such as middleware."""
         self._who = who
         self._sampling = sampling
         self._elicitation = elicitation
@@ -103,6 +105,11 @@ class Answers:
         """
         if self._who is not None:
             who_asks.set(self._who())
+        if self.around is not None:
+            return await self.around(self._answer, method, params)
+        return await self._answer(method, params)
+
+    async def _answer(self, method: str, params: Any) -> Struct:
         if method == SAMPLING_CREATE_MESSAGE and self._sampling is not None:
             return _sampled(await _resolved(self._sampling(params)))
         if method == ELICITATION_CREATE and self._elicitation is not None:

@@ -16,7 +16,7 @@ from contextlib import (
     AbstractContextManager,
     contextmanager,
 )
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from wigwag.client.blocking_callbacks import CallbackThread, call_safely, is_async, made_blocking
 from wigwag.client.client import Client
@@ -33,6 +33,10 @@ from wigwag.schema import (
     ServerCapabilities,
     SubscriptionFilter,
 )
+
+if TYPE_CHECKING:  # few clients have any
+    from wigwag.client.middleware import ClientMiddleware
+    from wigwag.runtime.middleware import MiddlewareList
 
 __all__ = ["SyncCall", "SyncChanges", "SyncClient", "connect_sync"]
 
@@ -353,6 +357,17 @@ class SyncClient:
     def cache_info(self) -> CacheInfo:
         """Tell how often a list, a resource or `discover` was answered without the server."""
         return self._client.cache_info()
+
+    @property
+    def middleware(self) -> MiddlewareList[ClientMiddleware]:
+        """What is put around what is asked and told, both ways: a list, or a decorator.
+
+        A middleware is an async function of a `ClientContext` and of what comes next, and runs on
+        the client's event loop. It returns what `await call_next(context)` returns, the result of a
+        request, or another one; or raises. What the protocol does by itself does not pass through
+        it: the handshake, cancellations, and the requests that last as long as somebody listens.
+        """
+        return self._client.middleware
 
     # --- what `Client` has, with the same signatures
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Raw, Struct
@@ -13,9 +12,9 @@ from msgspec import Raw, Struct
 from wigwag.protocol.events import NotificationReceived, RequestReceived
 from wigwag.runtime.dispatch import Dispatch, Outcome
 from wigwag.runtime.failures import without_leaving
+from wigwag.runtime.middleware import inside_of
 from wigwag.schema import METHODS, decode_result
 from wigwag.server.context import Context
-from wigwag.server.parameters.callables import is_either
 
 if TYPE_CHECKING:
     from wigwag.server.principal import Identify
@@ -25,59 +24,6 @@ _logger = logging.getLogger("wigwag.server")
 CallNext: TypeAlias = "Callable[[Context[Any]], Awaitable[Any]]"
 Middleware: TypeAlias = "Callable[[Context[Any], CallNext], Awaitable[Any]]"
 Serve: TypeAlias = "Callable[[RequestReceived, Dispatch, Context[Any] | None], Any]"
-
-
-class MiddlewareList:
-    """The middleware of a server, outermost first.
-
-    It is a decorator as well:
-
-    >>> from wigwag import Server
-    >>> server = Server("kites")
-    >>> @server.middleware
-    ... async def announce(context, call_next):
-    ...     print("begin", context.method)
-    ...     return await call_next(context)
-    """
-
-    def __init__(self, on_change: Callable[[], None]) -> None:
-        self._steps: list[Middleware] = []
-        self._on_change = on_change
-
-    def __call__(self, middleware: Middleware) -> Middleware:
-        """Add one, inside of those that are there."""
-        self.append(middleware)
-        return middleware
-
-    def __iter__(self) -> Iterator[Middleware]:
-        """All of them, outermost first."""
-        return iter(list(self._steps))
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self._steps)
-
-    def append(self, middleware: Middleware) -> None:
-        """Add one, inside of those that are there.
-
-        Raises:
-            TypeError: It is no async function of a context and of what comes next.
-        """
-        if not is_either(inspect.iscoroutinefunction, middleware):
-            raise TypeError(
-                f"{middleware!r} is no middleware: write `async def name(context, call_next)`"
-            )
-        self._steps.append(middleware)
-        self._on_change()
-
-    def remove(self, middleware: Middleware) -> None:
-        """Take one away.
-
-        Raises:
-            ValueError: It is not there.
-        """
-        self._steps.remove(middleware)
-        self._on_change()
 
 
 class Pipeline:
@@ -129,7 +75,7 @@ class Pipeline:
             outcome = handler(request, connection, context)
             found: Outcome = await outcome if inspect.isawaitable(outcome) else outcome
             return found
-        result = await self._around(handle)(context)
+        result = await inside_of(self._steps, handle)(context)
         if encoded is not None and result is encoded[0]:
             return encoded[1]  # nobody has changed it
         if result is not None and not isinstance(result, Struct | tuple):
@@ -153,19 +99,9 @@ class Pipeline:
         try:
             if self._identify is not None:
                 context.principal = await _recognise(self._identify, context)
-            await without_leaving(self._around(handle)(context))
+            await without_leaving(inside_of(self._steps, handle)(context))
         except Exception:
             _logger.exception("the handler of %s failed", notification.method)
-
-    def _around(self, handle: CallNext) -> CallNext:
-        call = handle
-        for step in reversed(self._steps):
-            call = partial(_call, step, call)
-        return call
-
-
-async def _call(step: Middleware, call_next: CallNext, context: Context[Any]) -> Any:
-    return await step(context, call_next)
 
 
 async def _recognise(identify: Identify, context: Context[Any]) -> Any:

@@ -26,10 +26,11 @@ from wigwag.server.limits import Limits
 from wigwag.server.registration import Registry
 
 if TYPE_CHECKING:  # what is not needed to import a server
+    from wigwag.runtime.middleware import MiddlewareList
     from wigwag.schema import Icon
     from wigwag.server.asking.memory import Keeper
     from wigwag.server.http_app import HttpApp, HttpKeywords
-    from wigwag.server.middleware import Middleware, MiddlewareList
+    from wigwag.server.middleware import Middleware
     from wigwag.server.principal import Identify
     from wigwag.server.session_names import SessionManagerNames
     from wigwag.server.uris.resource_uris import ResourceSecurity
@@ -149,7 +150,7 @@ class Server(Registry):
         self.resource_security = resource_security
         self._handlers: dict[str, Handler] = {}
         self._hearing: set[asyncio.Task[None]] = set()
-        self._middleware: MiddlewareList | None = None
+        self._middleware: MiddlewareList[Middleware] | None = None
         self.web_routes: WebRoutes | None = None
         """The pages that `custom_route` has added."""
         for step in middleware:
@@ -184,7 +185,7 @@ class Server(Registry):
         return self._keeper
 
     @property
-    def middleware(self) -> MiddlewareList:
+    def middleware(self) -> MiddlewareList[Middleware]:
         """What is put around every request and notification: a list to append to, or a decorator.
 
         A middleware is an async function of the `Context` of what is served and of what comes next.
@@ -192,7 +193,7 @@ class Server(Registry):
         Requests that the protocol answers by itself, such as `ping`, pass through it as well.
         """
         if self._middleware is None:
-            from wigwag.server.middleware import MiddlewareList  # noqa: PLC0415 - few have any
+            from wigwag.runtime.middleware import MiddlewareList  # noqa: PLC0415 - few have any
 
             self._middleware = MiddlewareList(self._rewire)
         return self._middleware
