@@ -56,7 +56,7 @@ lifecycle/tasks | all | Clients are opened, used and closed by any task, in any 
     test_closing_while_connecting_ends_the_attempt
     test_a_client_can_be_used_again_and_again
 lifecycle/loss | all | Whoever waits fails the moment the connection ends, and is not cancelled.
-    test_calls_fail_the_moment_the_server_is_gone
+    test_without_healing_calls_fail_the_moment_the_server_is_gone
     test_closing_fails_the_calls_under_way_and_cancels_nobody
 lifecycle/plain-errors | all | One plain exception is raised, never a group.
     test_no_exception_group_crosses_the_api
@@ -210,7 +210,7 @@ questions/never-asked | modern | A request of a server is not answered.
 listening/stream | modern | A subscription belongs to its request, and ends in order or by a reason.
     test_a_modern_subscription_belongs_to_its_request
     test_a_server_that_ends_the_subscription_ends_the_iteration
-    test_a_server_that_dies_is_a_reason
+    test_without_healing_a_server_that_dies_is_a_reason
 listening/changes | all | Changes are reported once, to whoever asked for them.
     test_changes_of_lists_are_reported_to_whoever_listens
     test_updates_of_resources_are_reported_to_whoever_named_them
@@ -237,7 +237,7 @@ http/legacy-headers | legacy | From the handshake on, headers name revision and 
 http/session-lost | legacy | A lost session is opened anew; what was refused is asked again, once.
     test_a_forgotten_session_is_opened_anew_and_the_call_made_again
     test_many_calls_at_once_open_one_new_session_and_each_is_carried_out_once
-    test_a_session_that_is_lost_again_at_once_is_an_error
+    test_a_session_that_is_lost_again_and_again_is_an_error
 http/session-end | legacy | A session is ended at the close, whatever the server makes of it.
     test_a_session_is_ended_whatever_the_server_makes_of_it
     test_a_server_that_does_not_answer_at_the_end_holds_nobody_up
