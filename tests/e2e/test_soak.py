@@ -35,14 +35,16 @@ async def test_no_call_is_lost_and_none_gets_the_answer_to_another(way: str) -> 
 
 
 def test_what_is_not_well_is_told() -> None:
-    well = Figures("http", calls=10, memory=(100.0, 110.0))
+    well = Figures("http", calls=10, kills=20, memory=(100.0, 109.0))
     assert well.problems == []
     assert str(well) == (
-        "http: 10 calls, 0 kills, 0 sent again, 0 failed, 0 wrong, 0 left behind; "
-        "memory 100.0 -> 110.0 MB"
+        "http: 10 calls, 20 kills, 0 sent again, 0 failed, 0 wrong, 0 left behind; "
+        "memory 100.0 -> 109.0 MB"
     )
+    assert Figures("http", kills=19, memory=(100.0, 200.0)).problems == []
     ill = Figures(
         "http",
+        kills=20,
         failed=["ConnectionClosed: gone"],
         wrong=["'a' for 'b'"],
         memory=(100.0, 120.0),
