@@ -336,7 +336,7 @@ class Link:
             self.is_on_trust = prior is not None and self.connected.discovered is prior
         except ConnectionClosed as error:
             await live.aclose()
-            if protocol.is_probing and self._opener.is_process:
+            if protocol.may_die_of_probe and self._opener.is_process:
                 # Some legacy servers die of a question they do not know.
                 return await self._greet(await self._opener.open(), skip_probe=True)
             if self._opener.is_process:

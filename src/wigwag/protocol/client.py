@@ -210,9 +210,14 @@ class ClientProtocol(PeerProtocol):
 
     @property
     def is_probing(self) -> bool:
-        """Whether the server has not shown its era yet; one that dies now died of the probe."""
+        """Whether the server has been asked which era it is of, and has not answered yet."""
+        return self._state is _State.PROBING and self._may_be_legacy
+
+    @property
+    def may_die_of_probe(self) -> bool:
+        """Whether a server that dies now may have died of the probe: it never answered it."""
         is_silent = self._state is _State.INITIALIZING and self._owes_answer_to_probe
-        return (self._state is _State.PROBING or is_silent) and self._may_be_legacy
+        return self.is_probing or (is_silent and self._may_be_legacy)
 
     @property
     def _may_be_legacy(self) -> bool:
