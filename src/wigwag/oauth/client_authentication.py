@@ -72,14 +72,13 @@ def assertion_claims(client_id: str, audience: str, *, now: float, jti: str) -> 
     }
 
 
-def method_to_register(server: AuthorizationServer, *, signs: bool = False) -> str:
+def method_to_register(server: AuthorizationServer) -> str:
     """Return the method to ask for when the client registers itself.
 
     A client that anybody can take apart has no secret to keep, so none is the first choice.
     """
     offered = _offered(server)
-    wanted = (PRIVATE_KEY, NONE, BASIC, POST) if signs else (NONE, BASIC, POST)
-    return next((method for method in wanted if method in offered), NONE)
+    return next((method for method in (NONE, BASIC, POST) if method in offered), NONE)
 
 
 def choose_method(
@@ -124,7 +123,9 @@ def client_proof(
     Raises:
         RegistrationFailed: The client cannot do what was agreed upon.
     """
-    method = choose_method(registration, server, signs=sign is not None)
+    # A client that registered itself has told nobody the key it would sign with.
+    signs = sign is not None and registration.kind != "dynamic"
+    method = choose_method(registration, server, signs=signs)
     client_id, secret = registration.client_id, registration.client_secret
     if method == PRIVATE_KEY and sign is not None:
         signed = sign(client_id, server.issuer)

@@ -8,7 +8,7 @@ Spec: basic/authorization/security-considerations; security best practices, SSRF
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
 from urllib.parse import urljoin
 
@@ -23,8 +23,12 @@ MAX_REDIRECTS: Final = 3
 MAX_DOCUMENT_BYTES: Final = 1024 * 1024
 """Metadata documents and token responses are a few kilobytes."""
 
-# The first 96 bits of addresses by which networks of IPv6 reach those of IPv4 (RFC 6052).
-_NAT64: Final = 0x0064_FF9B << 64
+# Whole ranges rather than what `ipaddress` knows of each: that differs between Pythons.
+_GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
+_UNIQUE_LOCAL: Final = IPv6Network("fc00::/7")
+
+# By which networks of IPv6 reach addresses of IPv4 (RFC 6052).
+_NAT64: Final = IPv6Network("64:ff9b::/96")
 
 _Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -89,11 +93,9 @@ class Networks(msgspec.Struct, frozen=True, kw_only=True):
             return "which is no address"
         if address.is_loopback:
             return None if self.loopback else "which is this machine"
-        if address.is_link_local or address.is_multicast or address.is_unspecified:
-            return "which no server of tokens is at"
         if _is_private(address):
             return None if self.private else "which is in a private network"
-        return None if address.is_global else "which is no public address"
+        return None if _is_public(address) else "which no server of tokens is at"
 
 
 def redirect_refusal(request: HttpRequest, location: str, followed: int) -> str | None:
@@ -134,15 +136,23 @@ def _read_address(text: str) -> _Address | None:
             return address.ipv4_mapped
         if address.sixtofour is not None:
             return address.sixtofour
-        if int(address) >> 32 == _NAT64:
+        if address in _NAT64:
             return IPv4Address(int(address) & 0xFFFF_FFFF)
     return address
 
 
 def _is_private(address: _Address) -> bool:
-    return address.is_private and not (
-        address.is_loopback
-        or address.is_link_local
-        or address.is_unspecified
-        or address.is_multicast
-    )
+    """Tell whether an address is that of a machine in a network that is not the Internet."""
+    if isinstance(address, IPv6Address):
+        return address in _UNIQUE_LOCAL or address.is_site_local
+    return not address.is_global and not address.is_reserved and not _is_nobodys(address)
+
+
+def _is_public(address: _Address) -> bool:
+    if isinstance(address, IPv6Address):
+        return address in _GLOBAL_UNICAST and address.is_global and address.teredo is None
+    return address.is_global and not address.is_reserved and not _is_nobodys(address)
+
+
+def _is_nobodys(address: IPv4Address) -> bool:
+    return address.is_link_local or address.is_multicast or address.is_unspecified

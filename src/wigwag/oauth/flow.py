@@ -152,18 +152,19 @@ class ClientAuthorization:
             check_step_up(refusal, demand.scopes or (), attempts, self._failed, where)
         kept = yield from self._without_foreign(kept, place)
         if kept is not None and not steps_up and not attempts.has_refreshed:
-            attempts.has_refreshed = True
             renewed = yield from self._refresh(place, kept, now)
             if renewed is not None:
+                attempts.has_refreshed = True
                 return renewed
         before = _requested_there(place, kept or refusal.used)
-        attempts.grants += 1
         try:
-            return (yield from self._obtain(place, demand.scopes, before, now))
+            tokens = yield from self._obtain(place, demand.scopes, before, now)
         except AuthorizationRefused:
             if steps_up:  # who has said no is not asked again by the next call
                 self._failed.add(where, refusal.operation, demand.scopes or ())
             raise
+        attempts.grants += 1
+        return tokens
 
     def log_in(self, challenges: tuple[str, ...], now: float) -> Flow[Tokens]:
         """Get new tokens because the user wants to, whatever is kept.

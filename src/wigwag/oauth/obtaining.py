@@ -288,11 +288,13 @@ def identify(
     Raises:
         RegistrationFailed: There is no way to become known there.
     """
+    stored = yield from _stored_registration(settings, place, now)
     kind = how_to_identify(
         place.server,
         given=settings.given,
         document_url=settings.document_url,
         may_register=settings.may_register,
+        is_registered=stored is not None,
         bound_to=place.bound_to,
     )
     found: Registration | None
@@ -302,12 +304,20 @@ def identify(
         signs = settings.sign is not None
         found = as_metadata_document(settings.document_url, place.server, signs=signs)
     else:
-        found = yield from load_registration(place.server.issuer)
-        if found is not None and found.has_expired(now):
-            found = None
+        found = stored
     if found is not None and client_id is not None and found.client_id != client_id:
         return None
     return found
+
+
+def _stored_registration(
+    settings: ClientSettings, place: Place, now: float
+) -> Flow[Registration | None]:
+    """Return how the client has registered itself, if it may do that and that is still good."""
+    if not settings.may_register:
+        return None
+    found = yield from load_registration(place.server.issuer)
+    return None if found is None or found.has_expired(now) else found
 
 
 def _identify_machine(obtainer: Obtainer) -> Flow[Registration]:

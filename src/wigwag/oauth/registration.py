@@ -113,6 +113,7 @@ def how_to_identify(
     given: PreRegistered | None,
     document_url: str | None,
     may_register: bool,
+    is_registered: bool,
     bound_to: str | None,
 ) -> RegistrationKind:
     """Decide how the client comes by its identity, in the order of the specification.
@@ -122,6 +123,7 @@ def how_to_identify(
         given: The client that was registered by hand, if there is one.
         document_url: That of its metadata document, if it has one.
         may_register: Whether it may register itself.
+        is_registered: Whether it has done that already.
         bound_to: The issuer at which `given` was used before.
 
     Raises:
@@ -139,7 +141,7 @@ def how_to_identify(
         return "pre-registered"
     if document_url is not None and server.client_id_metadata_document_supported:
         return "metadata-document"
-    if may_register and server.registration_endpoint is not None:
+    if is_registered or (may_register and server.registration_endpoint is not None):
         return "dynamic"
     raise RegistrationFailed(
         "the authorization server does not let clients register themselves",

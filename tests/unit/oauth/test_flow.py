@@ -252,6 +252,36 @@ def test_a_refused_token_is_refreshed_before_the_user_is_asked() -> None:
     assert len(world.questions) == 2
 
 
+def test_a_request_that_failed_for_a_moment_starts_where_it_was() -> None:
+    world = World()
+    client = world.client()
+    attempts = Attempts()
+    used = world.refuse(client)
+    world.server.refusals = [HttpResponse(503)]
+    with pytest.raises(AuthorizationUnavailable):
+        world.refuse(client, used=used, attempts=attempts)
+    renewed = world.refuse(client, used=used, attempts=attempts)
+    assert len(world.questions) == 1
+    world.server.refresh_tokens.clear()
+    world.user = lambda question: (
+        f"?error=server_error&iss={ISSUER}&state={query_of(question.url)['state']}"
+    )
+    with pytest.raises(AuthorizationUnavailable):
+        world.refuse(client, used=renewed, attempts=attempts)
+    world.user = None
+    assert revealed(world.refuse(client, used=renewed, attempts=attempts)) == "access-5"
+
+
+def test_a_client_can_refresh_although_nobody_can_register_any_more() -> None:
+    world = World()
+    client = world.client()
+    used = world.refuse(client)
+    del world.server.metadata["registration_endpoint"]
+    assert revealed(world.refuse(client, used=used)) == "access-3"
+    assert revealed(world.run(client.log_in((), NOW))) == "access-5"
+    assert len(world.server.registered) == 1
+
+
 # --- scopes
 
 

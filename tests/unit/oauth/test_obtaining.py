@@ -117,8 +117,11 @@ def test_who_the_client_is_can_be_asked_without_registering() -> None:
     assert known.client_id == "client-1"
     assert world.run(identify(settings, place(world), NOW, client_id="client-1")) == known
     assert world.run(identify(settings, place(world), NOW, client_id="other")) is None
+    alone = place(world, registration_endpoint=None)
+    assert world.run(identify(settings, alone, NOW)) == known
+    world.store.clear()
     with pytest.raises(RegistrationFailed):
-        world.run(identify(settings, place(world, registration_endpoint=None), NOW))
+        world.run(identify(settings, alone, NOW))
 
 
 def test_the_user_is_not_asked_without_pkce_or_a_place_to_ask() -> None:

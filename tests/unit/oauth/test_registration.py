@@ -38,7 +38,14 @@ OPEN = server(
 def identify(authorization_server: AuthorizationServer = OPEN, **known: Any) -> str:
     return how_to_identify(
         authorization_server,
-        **{"given": None, "document_url": None, "may_register": True, "bound_to": None, **known},
+        **{
+            "given": None,
+            "document_url": None,
+            "may_register": True,
+            "is_registered": False,
+            "bound_to": None,
+            **known,
+        },
     )
 
 
@@ -49,6 +56,7 @@ def test_the_ways_are_tried_in_the_order_of_the_specification() -> None:
     assert identify() == "dynamic"
     closed = server(registration_endpoint=f"{ISSUER}/register")
     assert identify(closed, document_url=DOCUMENT) == "dynamic"
+    assert identify(server(), is_registered=True) == "dynamic"
 
 
 def test_where_there_is_no_way_the_error_says_what_to_give() -> None:
