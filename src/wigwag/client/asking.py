@@ -6,6 +6,7 @@ Spec: client, basic/utilities/mrtr
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -17,6 +18,7 @@ from wigwag.client.link import Link, Timeouts, in_one_line
 from wigwag.client.questions import Answers
 from wigwag.client.resending import LostRequest, Resending
 from wigwag.client.response_cache import Ask, ResponseCache
+from wigwag.client.trace_context import LOADED_BY_TRACERS, with_trace
 from wigwag.errors import (
     InvalidResult,
     LocalProtocolError,
@@ -111,6 +113,7 @@ class Asking:
             )
         link = self._link
         more = _checked_meta(meta) if meta else None
+        more = with_trace(more) if LOADED_BY_TRACERS in sys.modules else more
         timeouts = self._timeouts
         idle = timeouts.request if timeout is None else timeout
         ceiling = max(timeouts.ceiling, idle)

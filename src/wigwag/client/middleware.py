@@ -30,7 +30,6 @@ from wigwag.schema import (
 
 if TYPE_CHECKING:
     from wigwag.client.asking import Asking
-    from wigwag.client.client import Client
     from wigwag.runtime.client_connection import OnProgress
 
 __all__ = ["ClientContext", "ClientMiddleware", "Passage"]
@@ -48,7 +47,7 @@ class ClientContext:
     """A message on its way between a client and its server.
 
     Attributes:
-        client: The client.
+        client: The `Client`.
         direction: Whether the client sends it or has received it.
         method: Its method.
         params: Its params: the type of `wigwag.schema` for the method, or what `request` or
@@ -62,7 +61,7 @@ class ClientContext:
 
     def __init__(
         self,
-        client: Client,
+        client: Any,
         direction: Literal["outgoing", "incoming"],
         method: str,
         params: Any,
@@ -92,12 +91,12 @@ class Passage:
     """What the messages of one client pass through.
 
     Args:
-        client: The client.
+        client: The `Client`.
         asking: What asks its server.
         on_change: Called when there is another list of middleware.
     """
 
-    def __init__(self, client: Client, asking: Asking, on_change: Callable[[], None]) -> None:
+    def __init__(self, client: Any, asking: Asking, on_change: Callable[[], None]) -> None:
         self._client = client
         self._asking = asking
         self.steps: MiddlewareList[ClientMiddleware] = MiddlewareList(on_change)
