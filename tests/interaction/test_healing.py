@@ -433,6 +433,9 @@ async def test_closing_ends_the_waiting_between_two_tries() -> None:
         await server.stop()
         calling = [asyncio.create_task(client.call_tool("read")) for _ in range(3)]
         await told.wait("request_resent", 12)
+        async with asyncio.timeout(PATIENCE):
+            while len(client._pauses._waiting) < len(calling):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.001)
         await client.close()
         for task in calling:
             with pytest.raises(ConnectionClosed, match="the client was closed"):

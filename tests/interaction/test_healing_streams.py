@@ -20,7 +20,7 @@ from wigwag import (
 )
 from wigwag.client.listeners import MAX_LISTEN_TRIES
 from wigwag.client.listening import Changes
-from wigwag.errors import ConnectionClosed, HttpStatusError
+from wigwag.errors import ConnectionClosed, ConnectionRefused, HttpStatusError
 from wigwag.protocol.subscriptions import Change
 from wigwag.schema import LATEST_LEGACY, LATEST_MODERN
 
@@ -283,6 +283,30 @@ async def test_a_connection_that_is_opened_anew_is_one_event(revision: str) -> N
     assert told.kinds[0] == "reconnected"
     assert isinstance(told.events[0].reason, ConnectionClosed)
     assert set(told.kinds) == {"reconnected", "request_resent"}
+
+
+async def test_what_waits_for_a_connection_is_sent_once_and_no_event() -> None:
+    peer = PeerServer(MODERN)
+    told = Told()
+    open_it = peer.open
+    refusals = 0
+
+    async def open_later() -> Any:
+        nonlocal refusals
+        if peer.opened == 1 and refusals < 2:
+            refusals += 1
+            raise ConnectionRefused("nobody listens there")
+        return await open_it()
+
+    peer.open = open_later  # type: ignore[method-assign]
+    async with client_of(peer, on_event=told) as client:
+        peer.connection.abort()
+        await peer.settle()
+        calling = asyncio.create_task(client.call_tool("add"))
+        await peer.wait_opened(2)
+        peer.reply(await peer.next("tools/call"), content=[{"type": "text", "text": "done"}])
+        assert (await calling).text == "done"
+    assert (refusals, told.kinds) == (2, ["reconnected"])
 
 
 async def test_without_restart_a_connection_stays_closed(revision: str) -> None:
