@@ -165,6 +165,10 @@ def test_a_no_of_the_user_is_told_in_the_words_of_the_server() -> None:
     with pytest.raises(AuthorizationRefused, match="access_denied: not today") as caught:
         read_redirect(text, attempt())
     assert (caught.value.error, caught.value.where) == ("access_denied", f"{ISSUER}/authorize")
+    assert caught.value.advice == "log in again to be asked again"
+    with pytest.raises(AuthorizationRefused, match="invalid_scope") as caught:
+        read_redirect(redirect(error="invalid_scope"), attempt())
+    assert caught.value.advice == ""
 
 
 @pytest.mark.parametrize("error", ["server_error", "temporarily_unavailable"])

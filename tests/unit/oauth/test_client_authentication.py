@@ -100,7 +100,9 @@ def test_post_and_none_name_the_client_in_the_form() -> None:
     assert client_proof(registration("s"), server(POST)) == ClientProof(
         {}, {"client_id": "a:b c", "client_secret": "s"}, (Secret("s"),)
     )
-    assert client_proof(registration(), server(NONE)) == ClientProof({}, {"client_id": "a:b c"})
+    nameless = ClientProof({}, {"client_id": "a:b c"})
+    assert client_proof(registration(), server(NONE)) == nameless
+    assert client_proof(registration("s", NONE), server(POST)) == nameless
 
 
 def test_a_signed_assertion_names_the_client_itself() -> None:
