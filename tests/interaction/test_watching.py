@@ -357,6 +357,24 @@ async def test_a_callback_may_close_the_client(revision: str) -> None:
         assert not client.is_connected
 
 
+def test_a_client_that_goes_on_with_another_event_loop_watches_there() -> None:
+    told: asyncio.Queue[list[Tool]] = asyncio.Queue()
+    client = Client(market(), mode="modern", on_tools_changed=told.put_nowait)
+
+    async def begin() -> None:
+        await client.connect()
+        await ready(client)
+
+    async def go_on() -> None:
+        async with client:
+            await ready(client)
+            # Something may have been missed.
+            assert names(await next_of(told))[0] == "open_stall"
+
+    asyncio.run(begin())
+    asyncio.run(go_on())
+
+
 # --- resources
 
 

@@ -71,7 +71,7 @@ class Teller:
     def due(self) -> None:
         """Note that there is something to tell."""
         self._is_due = True
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
             self._task.add_done_callback(self._ended)
 
@@ -79,7 +79,7 @@ class Teller:
         """Tell nothing more; a callback that is being called is left to its end."""
         self._is_due = False
         task = self._task
-        if task is None or self._is_telling:
+        if task is None or task.done() or self._is_telling:
             return
         task.cancel()
         await asyncio.wait([task])
@@ -146,6 +146,11 @@ class _Subscription:
         self._reading: asyncio.Task[None] | None = None
         self._is_left = False
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody reads it any more, perhaps because its event loop has ended."""
+        return self._reading is not None and self._reading.done()
+
     async def open(self) -> Changes:
         changes = await self._listening.__aenter__()
         self._reading = asyncio.get_running_loop().create_task(self._read(changes))
@@ -163,7 +168,7 @@ class _Subscription:
             await self._leave()
 
     async def close(self) -> None:
-        if self._reading is not None:
+        if self._reading is not None and not self._reading.done():
             self._reading.cancel()
             await asyncio.wait([self._reading])
         await self._leave()
@@ -214,6 +219,9 @@ class Watching:
 
     def resume(self) -> None:
         """Watch on a new connection, unless what was begun on an earlier one goes on."""
+        if self._subscription is not None and self._subscription.is_over:
+            self._subscription, self._has_missed = None, True
+            self._switching = asyncio.Lock()
         is_idle = self._subscription is None and self._opening is None
         if is_idle and (self._tellers or self._uris):
             self._opening = asyncio.get_running_loop().create_task(self._open())
@@ -225,7 +233,7 @@ class Watching:
         self._has_missed = False
         self._updated.clear()
         self._switching = asyncio.Lock()  # that of the next life, which may have another event loop
-        if opening is not None:
+        if opening is not None and not opening.done():
             opening.cancel()
             await asyncio.wait([opening])
         if subscription is not None:
