@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from wigwag.errors import AuthorizationFailed, AuthorizationUntrusted
+from wigwag.oauth.requests import told
 from wigwag.oauth.scopes import Scopes, join_scopes
 from wigwag.oauth.urls import MAX_URL_CHARACTERS, Url, is_resource_of, is_usable, shown
 
@@ -133,8 +134,8 @@ def read_authorization_server(
     named = _text(document, "issuer")
     if named is None or (is_strict and named not in issuers):
         raise AuthorizationUntrusted(
-            f"the metadata of {_issuer_shown(issuers[0])} says that it is that of "
-            f"{'nobody' if named is None else _issuer_shown(named)}",
+            f"the metadata of {told(issuers[0])} says that it is that of "
+            f"{'nobody' if named is None else told(named)}",
             shown(url),
             "nothing was sent there; tell the operator of the authorization server",
         )
@@ -200,14 +201,9 @@ def check_pkce(authorization_server: AuthorizationServer) -> None:
         raise AuthorizationUntrusted(
             "the authorization server does not say that it supports PKCE with S256, without which "
             "codes can be stolen",
-            _issuer_shown(authorization_server.issuer),
+            told(authorization_server.issuer),
             "its metadata must list S256 in code_challenge_methods_supported: tell its operator",
         )
-
-
-def _issuer_shown(issuer: str) -> str:
-    """Return an issuer as it is, because a slash may be the difference, unless it is no URL."""
-    return issuer if shown(issuer) in (issuer, issuer.rstrip("/")) else shown(issuer)
 
 
 def _text(document: Mapping[str, Any], name: str) -> str | None:

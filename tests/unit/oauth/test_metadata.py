@@ -135,9 +135,13 @@ def test_an_issuer_is_the_same_only_letter_for_letter(named: object) -> None:
         authorization_server(issuer=named)
 
 
-def test_the_error_shows_the_slash_that_makes_the_difference() -> None:
+def test_the_error_shows_the_letters_that_make_the_difference() -> None:
     with pytest.raises(AuthorizationUntrusted, match=r"it is that of https://as\.example/ \("):
         authorization_server(issuer="https://as.example/")
+    with pytest.raises(AuthorizationUntrusted, match=r"it is that of https://AS\.example:443 \("):
+        authorization_server(issuer="https://AS.example:443")
+    with pytest.raises(AuthorizationUntrusted, match="it is that of nobody"):
+        authorization_server(issuer=None)
 
 
 def test_a_lenient_client_takes_the_issuer_that_the_document_names() -> None:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
@@ -260,7 +260,3 @@ def refusal_of(error: str, status: int = 400, **members: Any) -> HttpResponse:
 
 def revealed(tokens: Tokens | None) -> str | None:
     return None if tokens is None else tokens.access_token.reveal()
-
-
-def plain(mapping: Mapping[str, str]) -> dict[str, str]:
-    return dict(mapping)
