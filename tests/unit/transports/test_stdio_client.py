@@ -1,7 +1,6 @@
 """The client's end of stdio, as far as it needs no server."""
 
 import asyncio
-import contextlib
 import os
 import re
 import signal
@@ -219,17 +218,16 @@ async def test_by_default_the_standard_error_is_passed_on(
 # --- a process that ends sooner than it can be listened to
 
 
-def wait_for_a_child_to_end() -> None:
-    """Hold up the event loop until a child has ended, and leave its exit status to others."""
-    with contextlib.suppress(ChildProcessError):  # somebody was quicker
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-
-
 async def test_a_process_that_ends_before_its_pipes_are_open_is_heard_to_the_end(
-    lines: list[str],
+    lines: list[str], tmp_path: Path
 ) -> None:
-    command = StdioServerParameters("sh", ["-c", "echo 1; echo 2; echo bye >&2; exit 3"])
-    asyncio.get_running_loop().call_soon(wait_for_a_child_to_end)
+    held = tmp_path / "held"  # open for as long as the process lives
+    os.mkfifo(held)
+    script = 'exec 9>"$0"; echo 1; echo 2; echo bye >&2; exit 3'
+    command = StdioServerParameters("sh", ["-c", script, str(held)])
+    # It is started in the next turn of the event loop, which then stands still until it has ended.
+    loop = asyncio.get_running_loop()
+    loop.call_soon(loop.call_soon, held.read_bytes)
     connection = await spawn_server(command, on_stderr=lines.append)
     recorder = Recorder()
     connection.start(recorder)
