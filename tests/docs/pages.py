@@ -13,6 +13,8 @@ An HTML comment right above a block, which readers do not see, says what a test 
 - `<!-- log -->`: what the programs that go on running print meanwhile.
 - `<!-- drawing -->`: there is nothing to run.
 
+`<!-- files of: other.md -->`, above no block, has the files of another page for this one too.
+
 A block of Python without any is a program, and is run as it stands. The ports 8765 to 8769 on a
 page stand for free ones.
 """
@@ -24,6 +26,7 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
+_FILES_OF: Final = re.compile(r"<!-- files of: (\S+) -->")
 _COMMENT: Final = re.compile(r"<!--\s*(?P<what>[a-z ]+?)\s*(?::\s*(?P<name>\S+)\s*)?-->")
 _FENCE: Final = re.compile(r"(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)")
 _MAIN: Final = 'if __name__ == "__main__":'
@@ -74,6 +77,12 @@ def blocks_of(page: Path) -> list[Block]:
         blocks.append(Block(page, start + 1, opened["info"].strip(), text, what, name))
         said, at = None, at + 1
     return blocks
+
+
+def borrowed(page: Path) -> list[Path]:
+    """Return the pages whose files a page has too."""
+    names = _FILES_OF.findall(page.read_text(encoding="utf-8"))
+    return [page.parent / name for name in names]
 
 
 def files_of(blocks: list[Block]) -> dict[str, str]:

@@ -19,13 +19,17 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT, Block, blocks_of, files_of, is_shown
+from tests.docs.pages import PAGES, ROOT, Block, blocks_of, borrowed, files_of, is_shown
 from tests.docs.serving import PATIENCE, Ports, all_running, servers_for
 from wigwag import load_configuration
 
 GIVEN: Final = Path(__file__).with_name("given")
 
 BLOCKS: Final = {page: blocks_of(page) for page in PAGES}
+FILES: Final = {
+    page: files_of([*(block for other in borrowed(page) for block in BLOCKS[other]), *blocks])
+    for page, blocks in BLOCKS.items()
+}
 ALL: Final = [block for blocks in BLOCKS.values() for block in blocks]
 SHOWN: Final = ("output", "stderr", "log")
 NOT_RUN: Final = (*SHOWN, "drawing")
@@ -67,7 +71,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Reader
             shutil.copytree(GIVEN, reader.folder, dirs_exist_ok=True)
             ignore = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / "examples", reader.folder / "examples", ignore=ignore)
-            for name, text in files_of(BLOCKS[page]).items():
+            for name, text in FILES[page].items():
                 path = reader.folder / name
                 path.write_text(reader.ports.put_into(text), encoding="utf-8")
         return made[page]
@@ -115,7 +119,8 @@ def test_what_is_not_run_stands_behind_what_is_or_is_a_drawing(page: Path) -> No
 def test_no_block_is_overlooked(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert len(re.findall("```|~~~", text)) == 2 * len(BLOCKS[page])
-    assert text.count("<!--") == sum(block.what != "" for block in BLOCKS[page])
+    comments = sum(block.what != "" for block in BLOCKS[page]) + len(borrowed(page))
+    assert text.count("<!--") == comments
 
 
 def test_all_pages_have_been_found() -> None:
@@ -133,7 +138,7 @@ def test_the_code_is_formatted_and_sound(tmp_path: Path) -> None:
             text = block.text if block.what == "" else wrapped(block)
             (tmp_path / name).write_text(text, encoding="utf-8")
     for page in PAGES:
-        for name, text in files_of(BLOCKS[page]).items():
+        for name, text in FILES[page].items():
             if name.endswith(".py"):
                 path = tmp_path / f"{page.stem.replace('-', '_')}_{name}"
                 path.write_text(text, encoding="utf-8")
