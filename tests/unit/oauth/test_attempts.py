@@ -50,8 +50,9 @@ def test_a_plain_403_is_final() -> None:
 
 def test_a_token_that_was_just_issued_and_is_refused_is_a_fault_of_the_server() -> None:
     check_refusal(refusal(401), Demand(error="invalid_token"), Attempts(), WHERE)
-    with pytest.raises(AuthorizationRefused, match="just issued for it"):
+    with pytest.raises(AuthorizationRefused, match="just issued for it") as caught:
         check_refusal(refusal(401), Demand(error="invalid_token"), Attempts(grants=1), WHERE)
+    assert (caught.value.error, caught.value.where) == ("invalid_token", WHERE)
     check_refusal(refusal(401), Demand(scopes=("b",)), Attempts(grants=1), WHERE)
 
 
