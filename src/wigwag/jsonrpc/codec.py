@@ -126,7 +126,10 @@ def encode_value(value: Any) -> bytes:
 
 def encode_id(request_id: RequestId) -> bytes:
     """Encode an id with its own JSON type."""
-    return b"%d" % request_id if type(request_id) is int else _encode(request_id)
+    try:
+        return _encode(request_id)
+    except OverflowError:  # a number of more than 64 bits
+        return str(request_id).encode()
 
 
 def encode_request(request_id: RequestId, method: str, params: bytes | None) -> bytes:

@@ -436,10 +436,10 @@ class ServerProtocol(PeerProtocol):
         request_id = request.id
         if self._incoming.get(request_id) is not request:
             return
-        encoded_id = b"%d" % request_id if type(request_id) is int else encode_id(request_id)
+        encoded_id = encode_id(request_id)
         if type(result) is tuple and result:
             opening = self._description.openings[request.method] if request.is_modern else _RESULT
-            message = b"".join((_RESULT_HEAD, encoded_id, opening, *result, _END))
+            message = b"".join([_RESULT_HEAD, encoded_id, opening, *result, _END])
         elif result is None:
             return
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -69,14 +69,14 @@ class Function(Generic[P]):
         is_free = self.timeout is None and self._turns is None
         return self._is_async and is_free and self.parameters.is_plain
 
-    def run(self, arguments: Any, context: Context[Any] | None) -> Coroutine[Any, Any, Any]:
+    def run(self, arguments: Any, context: Context[Any] | None) -> Awaitable[Any]:
         """Call the function with arguments that its parameters have read.
 
         Raises:
             TimeoutError: Its limit was reached.
         """
         if self._turns is None and self.timeout is None:  # the way of most
-            return self._run(arguments, context)
+            return self._begin(arguments, context)
         return self._run_in_turn(arguments, context)
 
     async def _run_in_turn(self, arguments: Any, context: Context[Any] | None) -> Any:
@@ -87,17 +87,21 @@ class Function(Generic[P]):
 
     async def _run_in_time(self, arguments: Any, context: Context[Any] | None) -> Any:
         if self.timeout is None:
-            return await self._run(arguments, context)
+            return await self._begin(arguments, context)
         async with asyncio.timeout(self.timeout) as limit:
             if context is not None:
                 context.limit = limit
-            return await self._run(arguments, context)
+            return await self._begin(arguments, context)
 
-    async def _run(self, arguments: Any, context: Context[Any] | None) -> Any:
+    def _begin(self, arguments: Any, context: Context[Any] | None) -> Awaitable[Any]:
         if self._injection is not None and context is not None:
-            return await self._injection.run(arguments, context, self._threads)
+            return self._injection.run(arguments, context, self._threads)
         if self._is_async:
-            return await self.parameters.call(arguments, context)
+            awaitable: Awaitable[Any] = self.parameters.call(arguments, context)
+            return awaitable
+        return self._run_plain(arguments, context)
+
+    async def _run_plain(self, arguments: Any, context: Context[Any] | None) -> Any:
         if self._threads is None:
             result = self._run_here(arguments, context)
         else:

@@ -99,6 +99,10 @@ class Parameters:
         """Reads arguments that are there and exactly right; `read` understands more."""
         self.is_plain = not self._keyword and len(self.types) == len(self._positional)
         """Whether the arguments, in order, are all that the function takes."""
+        self._context_at: int | None = None
+        """Where the context stands, if the arguments, in order, are all else that it takes."""
+        if self.context is not None and not self._keyword and not self.dependencies:
+            self._context_at = self._positional.index(self.context)
         self.schema = self._make_schema()
 
     # --- reading
@@ -129,6 +133,10 @@ class Parameters:
         """
         if self.is_plain:
             return self.function(*msgspec.structs.astuple(arguments))
+        if self._context_at is not None:
+            values = list(msgspec.structs.astuple(arguments))
+            values.insert(self._context_at, context)
+            return self.function(*values)
         others = dict(injected)
         if self.context is not None:
             others[self.context] = context

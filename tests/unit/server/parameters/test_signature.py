@@ -259,6 +259,23 @@ def test_the_context_may_stand_anywhere_and_be_a_subclass_or_optional() -> None:
     assert call(annotated, b"{}", MARK) is MARK
 
 
+def test_the_context_gets_to_its_place_wherever_it_stands() -> None:
+    def first(context: Context, a: int, b: int = 2) -> Any:
+        return context, a, b
+
+    def between(a: int, context: Context, b: int = 2) -> Any:
+        return context, a, b
+
+    def behind(a: int, b: int, context: Context) -> Any:
+        return context, a, b
+
+    def by_name(a: int, b: int = 2, *, context: Context) -> Any:
+        return context, a, b
+
+    for function in (first, between, behind, by_name):
+        assert call(function, b'{"b": 4, "a": 1}', MARK) == (MARK, 1, 4)
+
+
 @pytest.mark.parametrize("name", ["ctx", "context"])
 def test_a_context_without_its_type_is_pointed_out(name: str) -> None:
     namespace: dict[str, Any] = {}
