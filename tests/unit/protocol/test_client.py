@@ -261,10 +261,11 @@ def test_who_has_said_nothing_yet_may_still_die_of_the_probe() -> None:
     assert server.client.is_probing
     assert server.client.connecting_by == "server/discover"
     (greeting,) = server.pass_time(5.0)
-    assert server.client.is_probing
+    assert not server.client.is_probing
+    assert server.client.may_die_of_probe
     assert server.client.connecting_by == "initialize"
     server.say(result(greeting["id"], initialized()))
-    assert not server.client.is_probing
+    assert not server.client.may_die_of_probe
     assert server.client.connecting_by is None
 
 
