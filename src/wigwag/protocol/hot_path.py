@@ -35,7 +35,7 @@ _decode: Callable[[bytes], Call] | None = None
 
 def decode_call(data: bytes) -> Call | None:
     """Read a message that is a sound tool call; `None` when it is anything else."""
-    if data.find(b'"tools/call"', 0, _FRONT_BYTES) < 0:
+    if data.find(b"tools/call", 0, _FRONT_BYTES) < 0:
         return None
     try:
         call = (_decode or _make_decoder())(data)

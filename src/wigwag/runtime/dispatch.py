@@ -243,7 +243,7 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
         if type(outcome) is not CoroutineType:
             self._succeed(request, outcome)  # type: ignore[arg-type]
             return
-        task: asyncio.Task[Outcome] = start_task(outcome, loop=self._loop)
+        task: asyncio.Task[Outcome] = start_task(outcome, self._loop)
         if task.done():  # and so, nearly always, its result is at hand
             if self._paces:
                 self._end_progress(request)
