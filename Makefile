@@ -24,6 +24,8 @@ BENCH_DEV := .venv-bench/.installed
 BENCH_PEERS := .venv-bench-mcp/.installed .venv-bench-fastmcp/.installed .venv-bench-node/.installed
 # Many tests wait for processes and sockets, so that more of them run than there are cores.
 SIDE_BY_SIDE := -n 3 --dist worksteal
+# What is said on pages, and how pytest is extended, is the same on every Python.
+TESTED_ONCE := --ignore=tests/docs --ignore=tests/e2e/test_pytest_plugin.py
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 # Hundreds of processes are started by tests; without bytecode each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -61,7 +63,7 @@ endif
 endif
 
 test-newest: $(NEWEST_DEV)
-	.venv-$(NEWEST_VERSION)/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ARGS)
+	.venv-$(NEWEST_VERSION)/bin/python -m pytest -q $(SIDE_BY_SIDE) $(TESTED_ONCE) $(ARGS)
 
 # Bytecode first: import and start times mean nothing without it.
 bench: $(BENCH_DEV) $(BENCH_PEERS)
