@@ -29,12 +29,18 @@ def answer(method: str) -> dict[str, Any]:
     return {"error": {"code": -32601, "message": "Method not found"}}
 
 
-for line in sys.stdin:
-    message = json.loads(line)
-    if len(sys.argv) > 1:
-        with Path(sys.argv[1]).open("a", encoding="utf-8") as log:
-            print(message["method"], file=log)
-    if "id" in message:
-        reply = {"jsonrpc": "2.0", "id": message["id"], **answer(message["method"])}
-        sys.stdout.write(json.dumps(reply) + "\n")
-        sys.stdout.flush()
+def main() -> None:
+    """Answer until the input ends."""
+    for line in sys.stdin:
+        message = json.loads(line)
+        if len(sys.argv) > 1:
+            with Path(sys.argv[1]).open("a", encoding="utf-8") as log:
+                print(message["method"], file=log)
+        if "id" in message:
+            reply = {"jsonrpc": "2.0", "id": message["id"], **answer(message["method"])}
+            sys.stdout.write(json.dumps(reply) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -52,6 +52,7 @@ def project(value: T, revision: str) -> T:
     Members that the revision lacks are left out, at every depth; a content block of a type that it
     lacks becomes text. Members that the revision demands are not added.
 
+    >>> from wigwag.schema import Tool
     >>> tool = Tool(name="add", title="Add", input_schema={"type": "object"})
     >>> project(tool, V2025_03_26).title
     UNSET
