@@ -236,7 +236,7 @@ async def soak(
     def note(event: ClientEvent) -> None:
         figures.events[event.kind] += 1
 
-    tasks, descriptors = asyncio.all_tasks(), open_descriptors()
+    tasks, descriptors, processes = asyncio.all_tasks(), open_descriptors(), set(children())
     async with _target(way, keeps_socket=keeps_socket) as target:
         mode = "legacy" if way == "http-legacy" else "modern"
         client = Client(target, mode=mode, on_event=note, era_cache={}, cache=False)
@@ -247,7 +247,7 @@ async def soak(
     for _ in range(SETTLE_TRIES):  # what is on its way out may go
         figures.left = [repr(task) for task in asyncio.all_tasks() - tasks]
         figures.left += sorted(open_descriptors() - descriptors)
-        figures.left += [f"process {pid}" for pid in children()]
+        figures.left += [f"process {pid}" for pid in children() if pid not in processes]
         if not figures.left:
             break
         await asyncio.sleep(0.01)
