@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from wigwag.jsonrpc.messages import RequestId
 from wigwag.protocol.events import NotificationReceived
-from wigwag.protocol.subscriptions import Change, covers
+from wigwag.protocol.subscriptions import FILTER_MEMBERS, Change, covers
 from wigwag.schema import (
     NOTIFICATIONS_PROMPTS_LIST_CHANGED,
     NOTIFICATIONS_RESOURCES_LIST_CHANGED,
@@ -139,15 +139,11 @@ class Changes:
     def all_listened_for(self) -> list[Change]:
         """Return one change of all that is listened for: what may have been missed."""
         honored = self.honored
-        changes: list[Change] = []
-        if honored.tools_list_changed is True:
-            changes.append(ToolsListChanged())
-        if honored.prompts_list_changed is True:
-            changes.append(PromptsListChanged())
-        if honored.resources_list_changed is True:
-            changes.append(ResourcesListChanged())
+        lists = (
+            method for method, member in FILTER_MEMBERS.items() if getattr(honored, member) is True
+        )
         return [
-            *changes,
+            *(_KINDS[method](method=method) for method in lists),
             *(ResourceUpdated(uri=uri) for uri in honored.resource_subscriptions or ()),
         ]
 

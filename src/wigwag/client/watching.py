@@ -23,12 +23,9 @@ from wigwag.client.link import Link
 from wigwag.client.listeners import Listeners
 from wigwag.client.listening import Changes
 from wigwag.errors import ConnectionClosed, LocalProtocolError, McpError, RequestFailed
-from wigwag.protocol.subscriptions import Change, is_declared
+from wigwag.protocol.subscriptions import FILTER_MEMBERS, Change, is_declared
 from wigwag.schema import (
-    NOTIFICATIONS_PROMPTS_LIST_CHANGED,
-    NOTIFICATIONS_RESOURCES_LIST_CHANGED,
     NOTIFICATIONS_RESOURCES_UPDATED,
-    NOTIFICATIONS_TOOLS_LIST_CHANGED,
     SubscriptionFilter,
 )
 
@@ -38,12 +35,6 @@ _logger = logging.getLogger("wigwag.client")
 
 # Changes often come in bursts: seconds for which more of the same are waited for.
 GATHERING: Final = 0.2
-
-_MEMBERS: Final = {
-    NOTIFICATIONS_TOOLS_LIST_CHANGED: "tools_list_changed",
-    NOTIFICATIONS_PROMPTS_LIST_CHANGED: "prompts_list_changed",
-    NOTIFICATIONS_RESOURCES_LIST_CHANGED: "resources_list_changed",
-}
 
 
 class Teller:
@@ -253,7 +244,7 @@ class Watching:
             self._opening = None
         if self._has_missed:
             self._has_missed = False
-            for method in _MEMBERS:
+            for method in FILTER_MEMBERS:
                 self._note(Change(method))
             for uri in self._uris:
                 self._note(Change(NOTIFICATIONS_RESOURCES_UPDATED, uri))
@@ -323,7 +314,7 @@ class Watching:
         capabilities = self._link.known.capabilities
         lists = {
             member: True
-            for method, member in _MEMBERS.items()
+            for method, member in FILTER_MEMBERS.items()
             if method in self._tellers
             and (not self._link.is_modern or is_declared(capabilities, method))
         }

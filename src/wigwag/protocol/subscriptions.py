@@ -22,13 +22,15 @@ from wigwag.schema import (
 if TYPE_CHECKING:  # loaded when first used
     from wigwag.schema import SubscriptionFilter
 
-__all__ = ["Change", "covers", "honored", "is_declared", "is_within"]
+__all__ = ["FILTER_MEMBERS", "Change", "covers", "honored", "is_declared", "is_within"]
 
-_FILTER_MEMBERS: Final = {
+FILTER_MEMBERS: Final = {
     NOTIFICATIONS_TOOLS_LIST_CHANGED: "tools_list_changed",
     NOTIFICATIONS_PROMPTS_LIST_CHANGED: "prompts_list_changed",
     NOTIFICATIONS_RESOURCES_LIST_CHANGED: "resources_list_changed",
 }
+"""For each notification that a list has changed, the member of a filter that asks for it."""
+
 _FEATURES: Final = {
     NOTIFICATIONS_TOOLS_LIST_CHANGED: "tools",
     NOTIFICATIONS_PROMPTS_LIST_CHANGED: "prompts",
@@ -69,8 +71,8 @@ def is_within(uri: str, wanted: str) -> bool:
 
 def covers(wanted: SubscriptionFilter, change: Change) -> bool:
     """Tell whether a filter asks for a change."""
-    if change.method in _FILTER_MEMBERS:
-        return getattr(wanted, _FILTER_MEMBERS[change.method]) is True
+    if change.method in FILTER_MEMBERS:
+        return getattr(wanted, FILTER_MEMBERS[change.method]) is True
     uris = wanted.resource_subscriptions
     return (
         change.method == NOTIFICATIONS_RESOURCES_UPDATED
@@ -93,7 +95,7 @@ def honored(wanted: SubscriptionFilter, capabilities: ServerCapabilities) -> Sub
     """Return the part of a filter that a server with these capabilities fulfils."""
 
     def flag(method: str) -> bool | UnsetType:
-        asked = getattr(wanted, _FILTER_MEMBERS[method]) is True
+        asked = getattr(wanted, FILTER_MEMBERS[method]) is True
         return True if asked and is_declared(capabilities, method) else UNSET
 
     has_updates = is_declared(capabilities, NOTIFICATIONS_RESOURCES_UPDATED)
