@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from wigwag.runtime.callables import is_async
+
 # The names of options that answer something; all the others that take functions tell something.
 _ANSWERING: Final = ("sampling", "elicitation", "roots", "headers")
 _ANSWERING_WITH_CLIENT: Final = ("sampling_callback", "elicitation_callback", "list_roots_callback")
@@ -122,13 +124,6 @@ def _answer(
 
     with suppress(RuntimeError):  # the loop is closed: nobody waits
         loop.call_soon_threadsafe(deliver)
-
-
-def is_async(function: Callable[..., Any]) -> bool:
-    """Tell whether a function, or an object that can be called, is to be awaited."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - what is asked is how it is called
-    )
 
 
 def made_blocking(

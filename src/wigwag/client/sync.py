@@ -18,7 +18,7 @@ from contextlib import (
 )
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from wigwag.client.blocking_callbacks import CallbackThread, call_safely, is_async, made_blocking
+from wigwag.client.blocking_callbacks import CallbackThread, call_safely, made_blocking
 from wigwag.client.client import Client
 from wigwag.client.following import FollowedCall
 from wigwag.client.listening import Changes
@@ -26,6 +26,7 @@ from wigwag.client.loop_thread import Call, LoopThread
 from wigwag.client.response_cache import CacheInfo
 from wigwag.errors import ConnectionClosed, LocalProtocolError
 from wigwag.protocol.subscriptions import Change
+from wigwag.runtime.callables import is_async
 from wigwag.schema import (
     DiscoverResult,
     Implementation,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Generic, TypeVar
+
+from wigwag.runtime.callables import is_async
 
 __all__ = ["MiddlewareList", "inside_of"]
 
@@ -51,8 +52,7 @@ class MiddlewareList(Generic[M]):
         Raises:
             TypeError: It is no async function of a context and of what comes next.
         """
-        how_called = getattr(middleware, "__call__", None)  # noqa: B004 - objects may be async too
-        if not any(map(inspect.iscoroutinefunction, (middleware, how_called))):
+        if not is_async(middleware):
             raise TypeError(
                 f"{middleware!r} is no middleware: write `async def name(context, call_next)`"
             )

@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
+from wigwag.runtime.callables import is_async
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.server.context import Context
-from wigwag.server.parameters.callables import is_either
 from wigwag.server.parameters.signature import Parameters
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Function(Generic[P]):
         if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
             name = getattr(function, "__qualname__", repr(function))
             raise TypeError(f"{name} yields; it must return its result")
-        self._is_async = is_either(inspect.iscoroutinefunction, function)
+        self._is_async = is_async(function)
         self._threads = threads
         if timeout is not None and not timeout > 0:
             raise ValueError(f"`timeout` is more than 0 seconds, not {timeout:g}")

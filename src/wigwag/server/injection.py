@@ -17,9 +17,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from wigwag.errors import ToolError
+from wigwag.runtime.callables import is_async, is_either
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.server.context import Context
-from wigwag.server.parameters.callables import is_context, is_either, type_hints
+from wigwag.server.parameters.callables import is_context, type_hints
 from wigwag.server.parameters.dependencies import mark_of, name_of
 from wigwag.server.parameters.signature import ArgumentsRefused, Parameters
 
@@ -63,7 +64,7 @@ class Recipe:
         elif is_either(inspect.isgeneratorfunction, function):
             self.make = contextmanager(function)
         else:
-            self.is_quick = is_either(inspect.iscoroutinefunction, function)
+            self.is_quick = is_async(function)
         self.needs = _needs_of(function, hints)
 
 
@@ -81,7 +82,7 @@ class Injection:
     def __init__(self, parameters: AnyParameters) -> None:
         self._parameters = parameters
         function = parameters.function
-        self._is_async = is_either(inspect.iscoroutinefunction, function)
+        self._is_async = is_async(function)
         self._arguments: Mapping[str, Any] = parameters.schema.get("properties", {})
         self._hints = parameters.hints if isinstance(parameters, Parameters) else {}
         self._dependency_hints = parameters.dependency_hints

@@ -57,12 +57,6 @@ def hints_of_dependencies(
     return found
 
 
-def is_either(test: Callable[[Any], bool], function: Callable[..., Any]) -> bool:
-    """Tell whether a function is of some kind; an object is, if the way it is called is."""
-    call = getattr(function, "__call__", function)  # noqa: B004 - how it is called is wanted
-    return test(function) or test(call)
-
-
 def _annotated_part(function: Any) -> Any:
     """Return what of something that can be called has its annotations."""
     while isinstance(function, partial):
