@@ -82,10 +82,18 @@ class Person:
         return self.program.wait(PATIENCE)
 
 
+def keep_what_is_written(terminal: int) -> None:
+    """Let a terminal not drop, when Ctrl+C is pressed, what nobody has read yet."""
+    settings = termios.tcgetattr(terminal)
+    settings[3] |= termios.NOFLSH
+    termios.tcsetattr(terminal, termios.TCSANOW, settings)
+
+
 @contextmanager
 def at_terminal(script: str, *args: str | Path) -> Iterator[Person]:
     """Run a Python program at a terminal."""
     ours, theirs = pty.openpty()
+    keep_what_is_written(theirs)
     command = [sys.executable, "-W", "error", "-c", TAKE_TERMINAL + script, *map(str, args)]
     program = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
