@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from wigwag.errors import (
         ConnectionClosed,
         HttpStatusError,
+        InvalidToken,
         McpError,
         QuestionFailed,
         RequestFailed,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         ToolError,
         ToolFailed,
         TransportError,
+        VerifierUnavailable,
     )
     from wigwag.protocol.server import CacheHint
     from wigwag.server.asking.input_required import InputRequired
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
         sample,
     )
     from wigwag.server.asking.resolver_questions import Elicit, ListRoots, Sample
+    from wigwag.server.authorization.contract import TokenVerifier, VerifiedToken
     from wigwag.server.context import Context
     from wigwag.server.files import safe_join
     from wigwag.server.limits import Limits
@@ -99,6 +102,7 @@ _HOMES = {
     "HttpStatusError": "wigwag.errors",
     "Image": "wigwag.server.results.media",
     "InputRequired": "wigwag.server.asking.input_required",
+    "InvalidToken": "wigwag.errors",
     "Limits": "wigwag.server.limits",
     "ListRoots": "wigwag.server.asking.resolver_questions",
     "McpError": "wigwag.errors",
@@ -121,6 +125,7 @@ _HOMES = {
     "StdioServerParameters": "wigwag.transports.stdio_client",
     "SyncClient": "wigwag.client.sync",
     "Timeouts": "wigwag.client.link",
+    "TokenVerifier": "wigwag.server.authorization.contract",
     "ToolCallResult": "wigwag.client.tool_results",
     "ToolError": "wigwag.errors",
     "ToolFailed": "wigwag.errors",
@@ -129,6 +134,8 @@ _HOMES = {
     "TransportError": "wigwag.errors",
     "UriTemplate": "wigwag.server.uris.templates",
     "UserMessage": "wigwag.server.results.prompt_messages",
+    "VerifiedToken": "wigwag.server.authorization.contract",
+    "VerifierUnavailable": "wigwag.errors",
     "connect_sync": "wigwag.client.sync",
     "elicit": "wigwag.server.asking.questions",
     "elicit_url": "wigwag.server.asking.questions",
@@ -164,6 +171,7 @@ __all__ = [
     "HttpStatusError",
     "Image",
     "InputRequired",
+    "InvalidToken",
     "Limits",
     "ListRoots",
     "McpError",
@@ -186,6 +194,7 @@ __all__ = [
     "StdioServerParameters",
     "SyncClient",
     "Timeouts",
+    "TokenVerifier",
     "ToolCallResult",
     "ToolError",
     "ToolFailed",
@@ -194,6 +203,8 @@ __all__ = [
     "TransportError",
     "UriTemplate",
     "UserMessage",
+    "VerifiedToken",
+    "VerifierUnavailable",
     "__version__",
     "connect_sync",
     "elicit",

@@ -24,6 +24,8 @@
     │   ├── AuthorizationUnavailable  the authorization server cannot answer at the moment
     │   ├── InsufficientScope         the token does not allow this, and asking for more was no use
     │   └── RegistrationFailed        the authorization server does not know this client
+    ├── InvalidToken                raised by a token verifier: the token is not good here
+    ├── VerifierUnavailable         raised by a token verifier: nobody can tell at the moment
     └── ToolError                   raised by a tool: a failure the model should read
         ├── QuestionFailed            a handler asked the client, and there is no answer
         └── ToolFailed                a client called a tool, and wants failures raised
@@ -47,6 +49,7 @@ __all__ = [
     "HttpStatusError",
     "InsufficientScope",
     "InvalidResult",
+    "InvalidToken",
     "LocalProtocolError",
     "McpError",
     "NotMcp",
@@ -64,6 +67,7 @@ __all__ = [
     "ToolError",
     "ToolFailed",
     "TransportError",
+    "VerifierUnavailable",
 ]
 
 # What legacy revisions have for it; the protocol knows what it is elsewhere.
@@ -342,6 +346,49 @@ class InsufficientScope(AuthorizationFailed):
         super().__init__(reason, where, advice)
         self.args = (reason, where, advice, scopes)  # as for pickle
         self.scopes = scopes
+
+
+class InvalidToken(McpError):
+    """Raise it in a token verifier when a token is not good for this server.
+
+    The client gets a 401 with `invalid_token` and the description; the reason is only for the log
+    of the server, and even there must hold nothing of the token that is secret.
+
+    Spec: basic/authorization#token-handling
+
+    Args:
+        reason: What is wrong, in one clause.
+        description: What the client is told, in one clause.
+    """
+
+    def __init__(self, reason: str, description: str = "the token is not valid here") -> None:
+        super().__init__(reason, description)
+        self.reason = reason
+        self.description = description
+
+    def __str__(self) -> str:
+        """The reason."""
+        return self.reason
+
+
+class VerifierUnavailable(McpError):
+    """Raise it in a token verifier when nobody can tell at the moment whether a token is good.
+
+    The client gets a 503, keeps its token and can try again; a 401 would make it throw it away.
+
+    Args:
+        reason: What is out of order, in one clause, for the log of the server.
+        retry_after: Seconds after which it may work again.
+    """
+
+    def __init__(self, reason: str, retry_after: float = 5.0) -> None:
+        super().__init__(reason, retry_after)
+        self.reason = reason
+        self.retry_after = retry_after
+
+    def __str__(self) -> str:
+        """The reason."""
+        return self.reason
 
 
 class InvalidResult(RemoteProtocolError):

@@ -12,6 +12,7 @@ from wigwag.errors import (
     ConnectionClosed,
     InsufficientScope,
     InvalidResult,
+    InvalidToken,
     LocalProtocolError,
     McpError,
     RemoteProtocolError,
@@ -21,6 +22,7 @@ from wigwag.errors import (
     ServerStartFailed,
     ToolFailed,
     TransportError,
+    VerifierUnavailable,
 )
 
 CLASSES = [getattr(errors, name) for name in errors.__all__]
@@ -97,6 +99,8 @@ def test_the_end_of_a_server_comes_with_its_last_words(
         AuthorizationUnavailable("no answer", "https://as.example", "try again later"),
         AuthorizationRefused("no", "https://as.example", "log in again", "access_denied"),
         InsufficientScope("no", "https://mcp.example", "", ("write",)),
+        InvalidToken("of another issuer", "the token is unknown"),
+        VerifierUnavailable("no answer", 7.5),
     ],
 )
 def test_exceptions_survive_a_trip_between_processes(error: McpError) -> None:
@@ -113,6 +117,15 @@ def test_a_failed_authorization_says_what_where_and_what_to_do() -> None:
     assert str(AuthorizationFailed("no token")) == "no token"
     assert AuthorizationRefused("no", error="access_denied").error == "access_denied"
     assert InsufficientScope("no", scopes=("write",)).scopes == ("write",)
+
+
+def test_a_token_that_is_refused_tells_the_client_less_than_the_log() -> None:
+    error = InvalidToken("the issuer is another one")
+    assert (str(error), error.description) == (
+        "the issuer is another one",
+        "the token is not valid here",
+    )
+    assert VerifierUnavailable("no keys").retry_after == 5.0
 
 
 def test_what_is_not_found_is_the_uri_that_is_read_unless_another_one_is_named() -> None:

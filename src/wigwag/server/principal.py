@@ -19,12 +19,14 @@ class Principal(Struct, frozen=True):
         issuer: Who vouches for it.
         scopes: What they may do.
         claims: What else is known of them.
+        roles: What they are to whoever vouches for them, such as `admin`.
     """
 
     subject: str
     issuer: str = ""
     scopes: frozenset[str] = frozenset()
     claims: Mapping[str, Any] = {}
+    roles: frozenset[str] = frozenset()
 
 
 Identify = Callable[["HttpRequest | None"], "Principal | Awaitable[Principal | None] | None"]

@@ -1,0 +1,1 @@
+"""Whom a protected server believes: verifying tokens, and the proofs that go with them."""

@@ -1,0 +1,54 @@
+"""What tells a good token from a bad one, as an interface that anyone can implement.
+
+Spec: basic/authorization#token-handling
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from wigwag.oauth.secret import Secret
+from wigwag.server.principal import Principal
+
+__all__ = ["TokenVerifier", "VerifiedToken"]
+
+
+class VerifiedToken(Struct, frozen=True, kw_only=True):
+    """What a good token says.
+
+    Attributes:
+        principal: Who sent it, and what they may do.
+        expires_at: When it ends, in seconds since 1970; `None` if nobody knows.
+        key_thumbprint: The SHA-256 thumbprint of the key that its sender must prove to hold
+            (`cnf.jkt`, RFC 9449); `None` for a bearer token.
+        client_id: Which program it was issued to, if that is known.
+    """
+
+    principal: Principal
+    expires_at: float | None = None
+    key_thumbprint: str | None = None
+    client_id: str | None = None
+
+
+class TokenVerifier(Protocol):
+    """Tells a good token from a bad one."""
+
+    async def verify(self, token: Secret, resource: str) -> VerifiedToken | None:
+        """Return what a token says, if it is good for this server.
+
+        What is returned may be kept until the token expires, and then this is not called again.
+
+        Args:
+            token: The token, as it came.
+            resource: The URI of this server, which the token must be meant for.
+
+        Returns:
+            `None` if it is for another verifier to judge.
+
+        Raises:
+            InvalidToken: It is not good, whoever else may be asked.
+            VerifierUnavailable: That cannot be told at the moment.
+        """
+        ...
