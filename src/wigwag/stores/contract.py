@@ -1,13 +1,14 @@
 """What is kept beyond a request, as interfaces that several processes can share.
 
-A server over HTTP keeps `Stores`, a client a `CacheStore`. To keep it somewhere new, write classes
-with these methods. All that is kept is bytes and text, and every call may go over a network. A
-server makes none for a modern request.
+A server over HTTP keeps `Stores`, a client a `CacheStore` and a `TokenStore`. To keep it somewhere
+new, write classes with these methods. All that is kept is bytes and text, and every call may go
+over a network. A server makes none for a modern request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
 
@@ -134,4 +135,38 @@ class CacheStore(Protocol):
 
     async def delete(self, groups: Sequence[str], keys: Sequence[str] | None = None) -> None:
         """Forget what is kept in these groups: under these keys, or all of it."""
+        ...
+
+
+class TokenStore(Protocol):
+    """What clients keep of their authorization: tokens, registrations, keys.
+
+    All of it is secret, and nothing is ever forgotten by itself. Clients of several event loops,
+    threads and processes may share it. A store that cannot be used raises `AuthorizationFailed`,
+    which says what to do, and shows nothing of what is kept.
+    """
+
+    async def load(self, key: str) -> bytes | None:
+        """Return what is kept under a key; `None` when there is nothing that can be read."""
+        ...
+
+    async def save(self, key: str, value: bytes | None) -> None:
+        """Keep something in place of what was there, all of it or nothing.
+
+        Args:
+            key: The key; any text.
+            value: What to keep; `None` to forget what is there.
+        """
+        ...
+
+    def lock(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Return what lets one at a time in, of all tasks, threads and processes with this store.
+
+        Whoever is inside must not enter again under the same name. Waiting can be cancelled, and a
+        process that dies lets the next one in.
+        """
+        ...
+
+    async def keys(self) -> Sequence[str]:
+        """Return the keys under which something is kept, in any order."""
         ...
