@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     )
     from wigwag.server.asking.resolver_questions import Elicit, ListRoots, Sample
     from wigwag.server.authorization.contract import TokenVerifier, VerifiedToken
+    from wigwag.server.authorization.static_tokens import StaticTokens
     from wigwag.server.context import Context
     from wigwag.server.files import safe_join
     from wigwag.server.limits import Limits
@@ -122,6 +123,7 @@ _HOMES = {
     "ServerStartFailed": "wigwag.errors",
     "ServerUnreachable": "wigwag.errors",
     "SessionLost": "wigwag.errors",
+    "StaticTokens": "wigwag.server.authorization.static_tokens",
     "StdioServerParameters": "wigwag.transports.stdio_client",
     "SyncClient": "wigwag.client.sync",
     "Timeouts": "wigwag.client.link",
@@ -191,6 +193,7 @@ __all__ = [
     "ServerStartFailed",
     "ServerUnreachable",
     "SessionLost",
+    "StaticTokens",
     "StdioServerParameters",
     "SyncClient",
     "Timeouts",

@@ -24,12 +24,15 @@ class VerifiedToken(Struct, frozen=True, kw_only=True):
         key_thumbprint: The SHA-256 thumbprint of the key that its sender must prove to hold
             (`cnf.jkt`, RFC 9449); `None` for a bearer token.
         client_id: Which program it was issued to, if that is known.
+        max_age: Seconds for which it may be kept without asking again; 0 never to keep it, `None`
+            as long as it is good, and never longer than the server keeps any.
     """
 
     principal: Principal
     expires_at: float | None = None
     key_thumbprint: str | None = None
     client_id: str | None = None
+    max_age: float | None = None
 
 
 class TokenVerifier(Protocol):
@@ -38,7 +41,7 @@ class TokenVerifier(Protocol):
     async def verify(self, token: Secret, resource: str) -> VerifiedToken | None:
         """Return what a token says, if it is good for this server.
 
-        What is returned may be kept until the token expires, and then this is not called again.
+        What is returned may be kept for `VerifiedToken.max_age`, and this is not called meanwhile.
 
         Args:
             token: The token, as it came.

@@ -1,0 +1,191 @@
+"""Finds out who makes a request, or why nobody is let in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from time import time
+from typing import Final
+
+from wigwag.errors import InvalidToken, VerifierUnavailable
+from wigwag.oauth.challenge_writing import write_challenges
+from wigwag.oauth.credentials import (
+    MAX_TOKEN_CHARACTERS,
+    Credentials,
+    Scheme,
+    has_token_in_query,
+    read_credentials,
+)
+from wigwag.oauth.scopes import Scopes
+from wigwag.oauth.secret import Secret
+from wigwag.server.authorization.contract import TokenVerifier, VerifiedToken
+from wigwag.server.authorization.refusals import AuthenticationRefused
+from wigwag.server.authorization.verified_tokens import VerifiedTokens
+
+__all__ = ["Authenticator"]
+
+_logger: Final = logging.getLogger("wigwag.server")
+
+
+class Authenticator:
+    """Asks the verifiers of a server about the token of a request.
+
+    Args:
+        verifiers: They are asked in this order, until one says that the token is its own.
+        verified: Where good tokens are remembered.
+        clock: Tells the time in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        verifiers: Sequence[TokenVerifier],
+        *,
+        verified: VerifiedTokens | None = None,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        self._verifiers = tuple(verifiers)
+        self._verified = VerifiedTokens(clock=clock) if verified is None else verified
+        self._clock = clock
+
+    async def authenticate(
+        self,
+        authorization: Sequence[str],
+        proofs: Sequence[str],
+        method: str,
+        url: str,
+        resource: str,
+        *,
+        query: str = "",
+    ) -> VerifiedToken:
+        """Return what the token of a request says.
+
+        Args:
+            authorization: The lines of its `Authorization` header.
+            proofs: The lines of its `DPoP` header.
+            method: Its method.
+            url: Its URL as the client sees it, which proofs name.
+            resource: The URI of this server, which tokens must be meant for.
+            query: What stands behind the `?` of the URL.
+
+        Raises:
+            AuthenticationRefused: Nobody is let in; `response_headers` has what to answer.
+        """
+        try:
+            if query and has_token_in_query(query):
+                raise ValueError("a token in the URL is not accepted: use the Authorization header")
+            credentials = read_credentials(authorization)
+        except ValueError as error:
+            raise AuthenticationRefused(400, "invalid_request", str(error)) from None
+        if credentials is None:
+            raise AuthenticationRefused(401, reason="there is no token")
+        try:
+            verified = await self._verify(credentials.token, resource)
+            self._check_binding(credentials, verified)
+        except InvalidToken as error:
+            _logger.info("a token was refused: %s", error.reason)
+            raise AuthenticationRefused(
+                401,
+                "invalid_token",
+                error.description,
+                reason=error.reason,
+                used=credentials.scheme,
+            ) from None
+        except VerifierUnavailable as error:
+            _logger.info("a token could not be verified: %s", error.reason)
+            raise AuthenticationRefused(
+                503,
+                description="tokens cannot be verified at the moment",
+                reason=error.reason,
+                retry_after=error.retry_after,
+            ) from error
+        return verified
+
+    async def _verify(self, token: Secret, resource: str) -> VerifiedToken:
+        text = token.reveal()
+        known = self._verified.get(text, resource)
+        if known is not None:
+            return known
+        if len(text) > MAX_TOKEN_CHARACTERS:
+            raise InvalidToken(f"it has more than {MAX_TOKEN_CHARACTERS} characters")
+        for verifier in self._verifiers:
+            verified = await verifier.verify(token, resource)
+            if verified is None:
+                continue
+            if verified.expires_at is not None and verified.expires_at <= self._clock() - _LEEWAY:
+                raise InvalidToken("it has expired", "the token has expired")
+            self._verified.add(text, resource, verified)
+            return verified
+        raise InvalidToken("no verifier knows it: it is of another issuer, or made up")
+
+    def _check_binding(self, credentials: Credentials, verified: VerifiedToken) -> None:
+        if verified.key_thumbprint is not None:
+            raise InvalidToken(
+                "it is bound to a key", "the token is bound to a key: send it with a proof"
+            )
+        if credentials.scheme == "DPoP":
+            raise InvalidToken(
+                "a bearer token was sent with a proof",
+                "the token is not bound to a key: send it as Bearer",
+            )
+
+    def response_headers(
+        self,
+        refusal: AuthenticationRefused,
+        *,
+        resource_metadata: str | None = None,
+        scopes: Scopes = (),
+    ) -> list[tuple[str, str]]:
+        """Return the headers of the answer to a request that is not let in.
+
+        Args:
+            refusal: Why it is not.
+            resource_metadata: The URL of the metadata of this server.
+            scopes: What the request needs.
+        """
+        headers = [("cache-control", "no-store")]
+        if refusal.retry_after is not None:
+            headers.append(("retry-after", str(max(1, round(refusal.retry_after)))))
+        if refusal.status == 503:
+            return headers
+        headers += [
+            ("www-authenticate", line)
+            for line in self.challenges(
+                resource_metadata=resource_metadata,
+                scopes=scopes,
+                error=refusal.error,
+                error_description=refusal.description,
+                used=refusal.used,
+            )
+        ]
+        return headers
+
+    def challenges(
+        self,
+        *,
+        resource_metadata: str | None = None,
+        scopes: Scopes = (),
+        error: str | None = None,
+        error_description: str | None = None,
+        used: Scheme | None = None,
+    ) -> tuple[str, ...]:
+        """Return the values of `WWW-Authenticate`, a line each; for a 403 too.
+
+        Args:
+            resource_metadata: The URL of the metadata of this server.
+            scopes: What the request needs: all of it.
+            error: For a 403, `insufficient_scope`.
+            error_description: The same in words.
+            used: How the token was sent.
+        """
+        return write_challenges(
+            ["Bearer"],
+            resource_metadata=resource_metadata,
+            scopes=scopes,
+            error=error,
+            error_description=error_description,
+            used=used,
+        )
+
+
+# What a verifier that checks the time itself may have forgiven.
+_LEEWAY: Final = 120.0
