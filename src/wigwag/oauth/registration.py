@@ -187,6 +187,9 @@ def register(
 ) -> Flow[Registration]:
     """Register the client (RFC 7591).
 
+    Some authorization servers let nobody register for the scopes of a resource, though they issue
+    tokens for them: where that may be why they say no, the client registers without.
+
     Spec: basic/authorization/client-registration#dynamic-client-registration
 
     Raises:
@@ -199,6 +202,10 @@ def register(
     wanted = client.document((redirect_uri,), auth_method=method, scopes=scopes)
     response = yield from fetch(json_request(endpoint, wanted))
     document = response.read_object() or {}
+    if scopes and document.get("error") == "invalid_client_metadata":
+        del wanted["scope"]
+        response = yield from fetch(json_request(endpoint, wanted))
+        document = response.read_object() or {}
     _check_registered(response, document, endpoint)
     client_id, secret = document.get("client_id"), document.get("client_secret")
     if not isinstance(client_id, str) or not 0 < len(client_id) <= _MAX_ID_CHARACTERS:

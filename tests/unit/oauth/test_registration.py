@@ -205,6 +205,34 @@ def test_a_refusal_says_why_and_what_to_do() -> None:
         registered(HttpResponse(403, (), b"<html>"))
 
 
+def test_where_scopes_may_be_what_is_wrong_the_client_registers_without() -> None:
+    world = World()
+    register_there = world.server.register
+
+    def refuse_scopes(wanted: dict[str, Any]) -> HttpResponse:
+        answer = register_there(wanted)
+        error = {"error": "invalid_client_metadata"}
+        return json_response(error, 400) if "scope" in wanted else answer
+
+    world.server.register = refuse_scopes  # type: ignore[method-assign]
+    got = world.run(register(OPEN, CLIENT, REDIRECT, ("a",)))
+    assert (got.client_id, got.scopes) == ("client-2", ("a",))
+    first, second = world.server.registered
+    assert first == {**second, "scope": "a"}
+
+
+@pytest.mark.parametrize(("scopes", "attempts"), [((), 1), (("a",), 2)])
+def test_where_something_else_is_wrong_too_that_is_an_error(
+    scopes: tuple[str, ...], attempts: int
+) -> None:
+    world = World()
+    refusal = json_response({"error": "invalid_client_metadata"}, 400)
+    world.documents[f"{ISSUER}/register"] = refusal
+    with pytest.raises(RegistrationFailed, match="invalid_client_metadata"):
+        world.run(register(OPEN, CLIENT, REDIRECT, scopes))
+    assert len(world.requests) == attempts
+
+
 def test_a_server_that_is_down_is_told_apart() -> None:
     with pytest.raises(AuthorizationUnavailable, match="status 503"):
         registered(HttpResponse(503))
