@@ -75,6 +75,9 @@ if TYPE_CHECKING:
     from wigwag.server.server import Server
     from wigwag.server.uris.resource_uris import ResourceSecurity
     from wigwag.server.uris.templates import UriTemplate
+    from wigwag.stores.file_tokens import FileTokenStore
+    from wigwag.stores.keyring_tokens import KeyringTokenStore
+    from wigwag.stores.memory_tokens import MemoryTokenStore
     from wigwag.transports.stdio_client import StdioServerParameters
 
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
@@ -97,6 +100,7 @@ _HOMES = {
     "ElicitationOutcome": "wigwag.server.asking.questions",
     "ElicitationResult": "wigwag.server.asking.questions",
     "File": "wigwag.server.results.media",
+    "FileTokenStore": "wigwag.stores.file_tokens",
     "FollowedCall": "wigwag.client.following",
     "Header": "wigwag.server.parameters.header",
     "Healing": "wigwag.client.healing",
@@ -104,9 +108,11 @@ _HOMES = {
     "Image": "wigwag.server.results.media",
     "InputRequired": "wigwag.server.asking.input_required",
     "InvalidToken": "wigwag.errors",
+    "KeyringTokenStore": "wigwag.stores.keyring_tokens",
     "Limits": "wigwag.server.limits",
     "ListRoots": "wigwag.server.asking.resolver_questions",
     "McpError": "wigwag.errors",
+    "MemoryTokenStore": "wigwag.stores.memory_tokens",
     "Message": "wigwag.server.results.prompt_messages",
     "Principal": "wigwag.server.principal",
     "PromptsListChanged": "wigwag.client.listening",
@@ -167,6 +173,7 @@ __all__ = [
     "ElicitationOutcome",
     "ElicitationResult",
     "File",
+    "FileTokenStore",
     "FollowedCall",
     "Header",
     "Healing",
@@ -174,9 +181,11 @@ __all__ = [
     "Image",
     "InputRequired",
     "InvalidToken",
+    "KeyringTokenStore",
     "Limits",
     "ListRoots",
     "McpError",
+    "MemoryTokenStore",
     "Message",
     "Principal",
     "PromptsListChanged",
