@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     )
     from wigwag.server.asking.resolver_questions import Elicit, ListRoots, Sample
     from wigwag.server.authorization.contract import TokenVerifier, VerifiedToken
+    from wigwag.server.authorization.proof_checking import DPoPRules
     from wigwag.server.authorization.static_tokens import StaticTokens
     from wigwag.server.context import Context
     from wigwag.server.files import safe_join
@@ -94,6 +95,7 @@ _HOMES = {
     "ClientGroup": "wigwag.client.group",
     "ConnectionClosed": "wigwag.errors",
     "Context": "wigwag.server.context",
+    "DPoPRules": "wigwag.server.authorization.proof_checking",
     "DeclinedElicitation": "wigwag.server.asking.questions",
     "Depends": "wigwag.server.parameters.dependencies",
     "Elicit": "wigwag.server.asking.resolver_questions",
@@ -167,6 +169,7 @@ __all__ = [
     "ClientGroup",
     "ConnectionClosed",
     "Context",
+    "DPoPRules",
     "DeclinedElicitation",
     "Depends",
     "Elicit",

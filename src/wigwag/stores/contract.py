@@ -94,12 +94,30 @@ class ChangeBus(Protocol):
         ...
 
 
+class ReplayStore(Protocol):
+    """What can be used once, and has been: the proofs that come with tokens.
+
+    It must not forget too early: what it has forgotten can be used again.
+    """
+
+    async def remember(self, key: str, lifetime: float) -> bool:
+        """Remember something; returns whether it is new. Of two who ask at once, one is told so.
+
+        Args:
+            key: What tells it from all others.
+            lifetime: Seconds after which it can no longer be used anyway.
+        """
+        ...
+
+
 class Stores(NamedTuple):
     """All that a server keeps."""
 
     sessions: SessionStore
     events: EventStore
     changes: ChangeBus
+    replays: ReplayStore | None = None
+    """By default in the memory of the process; several processes need one that they share."""
 
 
 class Kept(NamedTuple):

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Final, NamedTuple
 
 from wigwag.stores.contract import Kept, Replay, StoreFull, Stores
+from wigwag.stores.memory_replays import MemoryReplays
 
 DEFAULT_MAX_SESSIONS: Final = 10_000
 # For each session. A client that comes back after more than that begins anew.
@@ -36,7 +37,7 @@ def memory_stores(
         max_total_event_bytes: How many bytes the events of all sessions have.
     """
     events = MemoryEvents(max_events, max_event_bytes, max_total_event_bytes)
-    return Stores(MemorySessions(max_sessions), events, MemoryBus())
+    return Stores(MemorySessions(max_sessions), events, MemoryBus(), MemoryReplays())
 
 
 class MemorySessions:

@@ -16,9 +16,11 @@ from wigwag.oauth.credentials import (
     has_token_in_query,
     read_credentials,
 )
+from wigwag.oauth.proofs import InvalidProof
 from wigwag.oauth.scopes import Scopes
 from wigwag.oauth.secret import Secret
 from wigwag.server.authorization.contract import TokenVerifier, VerifiedToken
+from wigwag.server.authorization.proof_checking import NonceDemanded, ProofChecker
 from wigwag.server.authorization.refusals import AuthenticationRefused
 from wigwag.server.authorization.verified_tokens import VerifiedTokens
 
@@ -33,6 +35,7 @@ class Authenticator:
     Args:
         verifiers: They are asked in this order, until one says that the token is its own.
         verified: Where good tokens are remembered.
+        proofs: Checks what comes with tokens that are bound to keys.
         clock: Tells the time in seconds since 1970.
     """
 
@@ -41,10 +44,12 @@ class Authenticator:
         verifiers: Sequence[TokenVerifier],
         *,
         verified: VerifiedTokens | None = None,
+        proofs: ProofChecker | None = None,
         clock: Callable[[], float] = time,
     ) -> None:
         self._verifiers = tuple(verifiers)
         self._verified = VerifiedTokens(clock=clock) if verified is None else verified
+        self._proofs = ProofChecker(clock=clock) if proofs is None else proofs
         self._clock = clock
 
     async def authenticate(
@@ -80,7 +85,7 @@ class Authenticator:
             raise AuthenticationRefused(401, reason="there is no token")
         try:
             verified = await self._verify(credentials.token, resource)
-            self._check_binding(credentials, verified)
+            await self._check_binding(credentials, verified, proofs, method, url)
         except InvalidToken as error:
             _logger.info("a token was refused: %s", error.reason)
             raise AuthenticationRefused(
@@ -89,6 +94,15 @@ class Authenticator:
                 error.description,
                 reason=error.reason,
                 used=credentials.scheme,
+            ) from None
+        except InvalidProof as error:
+            _logger.info("a proof was refused: %s", error)
+            raise AuthenticationRefused(
+                401, "invalid_dpop_proof", str(error), used=credentials.scheme
+            ) from None
+        except NonceDemanded as error:
+            raise AuthenticationRefused(
+                401, "use_dpop_nonce", str(error), used=credentials.scheme, nonce=error.nonce
             ) from None
         except VerifierUnavailable as error:
             _logger.info("a token could not be verified: %s", error.reason)
@@ -117,16 +131,41 @@ class Authenticator:
             return verified
         raise InvalidToken("no verifier knows it: it is of another issuer, or made up")
 
-    def _check_binding(self, credentials: Credentials, verified: VerifiedToken) -> None:
-        if verified.key_thumbprint is not None:
+    async def _check_binding(
+        self,
+        credentials: Credentials,
+        verified: VerifiedToken,
+        proofs: Sequence[str],
+        method: str,
+        url: str,
+    ) -> None:
+        thumbprint = verified.key_thumbprint
+        if thumbprint is None:
+            if credentials.scheme == "DPoP":
+                raise InvalidToken(
+                    "it is not bound to a key, and was sent as if it were",
+                    "the token is not bound to a key: send it as Bearer",
+                )
+            if self._proofs.rules.required:
+                raise InvalidToken("it is not bound to a key", "the token must be bound to a key")
+            return
+        if credentials.scheme != "DPoP":
             raise InvalidToken(
-                "it is bound to a key", "the token is bound to a key: send it with a proof"
+                "it is bound to a key, and was sent as if it were not",
+                "the token is bound to a key: send it as DPoP, with a proof",
             )
-        if credentials.scheme == "DPoP":
-            raise InvalidToken(
-                "a bearer token was sent with a proof",
-                "the token is not bound to a key: send it as Bearer",
-            )
+        await self._proofs.check(
+            proofs, method=method, url=url, token=credentials.token, key_thumbprint=thumbprint
+        )
+
+    def success_headers(self, proofs: Sequence[str]) -> list[tuple[str, str]]:
+        """Return headers for the answer to a request that was let in: a nonce, now and then.
+
+        Args:
+            proofs: The lines of its `DPoP` header.
+        """
+        nonce = self._proofs.next_nonce(proofs) if proofs else None
+        return [] if nonce is None else [("dpop-nonce", nonce)]
 
     def response_headers(
         self,
@@ -147,6 +186,8 @@ class Authenticator:
             headers.append(("retry-after", str(max(1, round(refusal.retry_after)))))
         if refusal.status == 503:
             return headers
+        if refusal.nonce is not None:
+            headers.append(("dpop-nonce", refusal.nonce))
         headers += [
             ("www-authenticate", line)
             for line in self.challenges(
@@ -177,13 +218,19 @@ class Authenticator:
             error_description: The same in words.
             used: How the token was sent.
         """
+        rules = self._proofs.rules
+        schemes: list[Scheme] = ["DPoP"] if rules.required else ["Bearer"]
+        # Who knows nothing of proofs need not read of them; who does finds them in the metadata.
+        if used == "DPoP" and not rules.required:
+            schemes.append("DPoP")
         return write_challenges(
-            ["Bearer"],
+            schemes,
             resource_metadata=resource_metadata,
             scopes=scopes,
             error=error,
             error_description=error_description,
             used=used,
+            algorithms=rules.algorithms,
         )
 
 

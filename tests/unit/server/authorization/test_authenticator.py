@@ -1,14 +1,17 @@
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from tests.unit.oauth.signing import elliptic, prove
 from wigwag import InvalidToken, Principal, StaticTokens, VerifiedToken, VerifierUnavailable
 from wigwag.oauth.challenges import demand_of, parse_challenges
 from wigwag.oauth.credentials import MAX_TOKEN_CHARACTERS
 from wigwag.oauth.secret import Secret
 from wigwag.server.authorization.authenticator import Authenticator
 from wigwag.server.authorization.contract import TokenVerifier
+from wigwag.server.authorization.proof_checking import DPoPRules, ProofChecker
 from wigwag.server.authorization.refusals import AuthenticationRefused
 from wigwag.server.authorization.verified_tokens import VerifiedTokens
 
@@ -167,3 +170,66 @@ async def test_a_token_that_is_bound_to_a_key_is_no_bearer_token() -> None:
 async def test_a_bearer_token_is_not_accepted_as_a_bound_one() -> None:
     refused = await refusal(authenticator(STATIC), "DPoP token-a", proofs=["x"])
     assert (refused.status, refused.error, refused.used) == (401, "invalid_token", "DPoP")
+
+
+def bound(**rules: Any) -> Authenticator:
+    verifier = Answering(VerifiedToken(principal=ADA, key_thumbprint=elliptic().thumbprint))
+    checker = ProofChecker(DPoPRules(**rules), clock=lambda: NOW)
+    return Authenticator([verifier], proofs=checker, clock=lambda: NOW)
+
+
+def proof(token: str = "t", **changes: Any) -> str:
+    return prove(elliptic(), RESOURCE, token, now=NOW, **changes)
+
+
+async def test_a_bound_token_with_its_proof_lets_its_owner_in_each_time_anew() -> None:
+    who = bound()
+    for _ in range(2):
+        assert (await ask(who, "DPoP t", proofs=[proof()])).principal is ADA
+    assert who.success_headers([proof()]) == []
+
+
+@pytest.mark.parametrize(
+    ("proofs", "said"),
+    [
+        ([], "no proof"),
+        ([proof("another")], "another token"),
+        ([proof(method="GET")], "another method"),
+        ([proof(), proof()], "more than one"),
+    ],
+)
+async def test_a_bound_token_without_its_proof_is_refused(proofs: list[str], said: str) -> None:
+    who = bound()
+    refused = await refusal(who, "DPoP t", proofs=proofs)
+    assert (refused.status, refused.error) == (401, "invalid_dpop_proof")
+    assert said in refused.description
+    lines = [value for name, value in who.response_headers(refused) if name == "www-authenticate"]
+    assert lines[0] == "Bearer"
+    assert lines[1].startswith('DPoP error="invalid_dpop_proof", error_description="')
+    assert lines[1].endswith('algs="ES256 ES384 ES512 EdDSA Ed25519 PS256 RS256"')
+
+
+async def test_a_server_that_wants_nonces_says_so() -> None:
+    who = bound(nonces=True)
+    refused = await refusal(who, "DPoP t", proofs=[proof()])
+    assert (refused.status, refused.error) == (401, "use_dpop_nonce")
+    headers = dict(who.response_headers(refused))
+    nonce = headers["dpop-nonce"]
+    assert 'error="use_dpop_nonce"' in headers["www-authenticate"]
+    assert (await ask(who, "DPoP t", proofs=[proof(nonce=nonce)])).principal is ADA
+    assert who.success_headers([proof(nonce=nonce)]) == []
+    assert [name for name, _ in who.success_headers([proof(nonce="old")])] == ["dpop-nonce"]
+
+
+async def test_a_server_that_wants_bound_tokens_refuses_all_others() -> None:
+    verifiers = [STATIC]
+    checker = ProofChecker(DPoPRules(required=True, algorithms=("ES256",)))
+    who = Authenticator(verifiers, proofs=checker)
+    refused = await refusal(who, "Bearer token-a")
+    assert (refused.error, refused.description) == (
+        "invalid_token",
+        "the token must be bound to a key",
+    )
+    (line,) = who.challenges(error=refused.error, used=refused.used)
+    assert line == 'DPoP error="invalid_token", algs="ES256"'
+    assert who.challenges() == ('DPoP algs="ES256"',)

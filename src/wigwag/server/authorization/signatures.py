@@ -1,0 +1,57 @@
+"""Verifies signatures, by joserfc; which key and which algorithm was decided before."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping
+from typing import Any, Final
+
+__all__ = ["import_key", "is_signed_by"]
+
+_INSTALL: Final = (
+    "verifying signatures needs joserfc, which is not installed: pip install 'wigwag[auth]'"
+)
+
+
+def import_key(key: Mapping[str, str]) -> Any:
+    """Return a key that `is_signed_by` takes.
+
+    Args:
+        key: What makes it, and nothing else: `public_key` returns that.
+
+    Raises:
+        ValueError: Its numbers are not those of a key.
+        RuntimeError: joserfc is not installed.
+    """
+    try:
+        from joserfc import errors, jwk  # noqa: PLC0415 - only for who verifies
+    except ImportError:
+        raise RuntimeError(_INSTALL) from None
+    try:
+        imported = jwk.import_key(dict(key))
+        imported.public_key  # noqa: B018 - an impossible point shows here
+    except (errors.JoseError, ValueError) as error:
+        raise ValueError("its numbers are not those of a key") from error
+    return imported
+
+
+def is_signed_by(text: str, algorithm: str, key: Any) -> bool:
+    """Tell whether a JWT was signed with a key.
+
+    Args:
+        text: All of the JWT.
+        algorithm: How: one of `ALGORITHMS`, and one that the key is made for.
+        key: What `import_key` returned.
+    """
+    from joserfc import errors  # noqa: PLC0415 - only for who verifies
+    from joserfc.jws import JWSRegistry  # noqa: PLC0415
+
+    signed, _, signature = text.rpartition(".")
+    try:
+        decoded = urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
+        # Taken from the table, not by the header of the token: no token decides what is checked.
+        method = JWSRegistry.algorithms[algorithm]
+        method.check_key(key)
+        return method.verify(signed.encode(), decoded, key)
+    except (errors.JoseError, ValueError):
+        return False
