@@ -40,6 +40,7 @@ from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import LoggingLevel
 
 if TYPE_CHECKING:  # few servers need any of this
+    from wigwag.runtime.permits import Permit
     from wigwag.runtime.progress_pace import ProgressPace
     from wigwag.transports.asgi import HttpRequest
 
@@ -83,6 +84,9 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
         hear: Called with each notification that says more than the protocol itself understands.
     """
 
+    is_remote = False
+    """Whether the client may be anybody, as over HTTP; elsewhere it has started the server."""
+
     def __init__(
         self,
         protocol: ServerProtocol,
@@ -104,6 +108,10 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
 
     def http_of(self, request: RequestReceived) -> HttpRequest | None:
         """Return the HTTP request that a request came by, if it came by one."""
+        return None
+
+    def permit_of(self, request: RequestReceived) -> Permit | None:
+        """Return what is known of its sender, where somebody has made sure of that."""
         return None
 
     # --- for handlers

@@ -25,10 +25,18 @@ from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Dispatch, Handler, Hear, start_task
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_sessions import LiveSession
+from wigwag.runtime.permits import PERMIT, Permit, ScopesMissing
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import INITIALIZE, SUBSCRIPTIONS_LISTEN, LoggingLevel
 from wigwag.stores.contract import Stores
-from wigwag.transports.asgi import Answer, HttpRequest, Receive, Scope, wait_until_gone
+from wigwag.transports.asgi import (
+    Answer,
+    Headers,
+    HttpRequest,
+    Receive,
+    Scope,
+    wait_until_gone,
+)
 
 # How our own begin.
 _NOTIFICATION: Final = b'{"jsonrpc":"2.0","method"'
@@ -40,6 +48,7 @@ _BEGINNING: Final = (INITIALIZE, SUBSCRIPTIONS_LISTEN)
 # is nothing that its client could come back for.
 _WRITTEN_AT_ONCE: Final = 16 * 1024
 
+_FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
 _BAD_REQUEST: Final = 400
 _ACCEPTED: Final = 202
@@ -125,6 +134,8 @@ class HttpExchange(Dispatch):
         accepts: Whether the client takes JSON, and whether it takes a stream.
     """
 
+    is_remote = True
+
     # What most exchanges never come to set.
     _stream: EventStream | None = None
     _call: OpenCall | None = None
@@ -132,6 +143,7 @@ class HttpExchange(Dispatch):
     _is_complete = False
     _has_waited = False
     _is_stopping = False
+    _refusal: tuple[int, Headers] | None = None  # to somebody who lacks scopes
 
     def __init__(
         self,
@@ -154,6 +166,17 @@ class HttpExchange(Dispatch):
     def http_of(self, request: RequestReceived) -> HttpRequest:
         """Return the HTTP request that the message came by."""
         return HttpRequest(self._scope)
+
+    def permit_of(self, request: RequestReceived) -> Permit | None:
+        """Return what is known of the sender of the message."""
+        permit: Permit | None = self._scope.get(PERMIT)
+        return permit
+
+    @property
+    def expires_at(self) -> float | None:
+        """When the sender may not ask any more, in seconds since 1970."""
+        permit: Permit | None = self._scope.get(PERMIT)
+        return None if permit is None else permit.expires_at
 
     def add_header(self, name: bytes, value: bytes) -> None:
         """Add a line to the head of the answer."""
@@ -228,6 +251,8 @@ class HttpExchange(Dispatch):
         )
 
     def _answer_whole(self, messages: list[bytes]) -> Awaitable[None]:
+        if messages and self._refusal is not None:
+            return self._answer.whole(self._refusal[0], messages[0], self._refusal[1])
         if messages:
             return self._answer.whole(self._status(), messages[0])
         return self._answer.whole(_ACCEPTED)
@@ -243,6 +268,8 @@ class HttpExchange(Dispatch):
 
     def _status(self) -> int:
         """Return the status of a single answer. Spec: basic/transports/streamable-http."""
+        if self._refusal is not None:
+            return self._refusal[0]
         code = self.protocol.unserved
         if code is None:
             return _OK
@@ -341,8 +368,12 @@ class HttpExchange(Dispatch):
     def _fail(self, request: RequestReceived, error: BaseException) -> None:
         if self._is_stopping and isinstance(error, asyncio.CancelledError):
             self.protocol.send_error(request, INTERNAL_ERROR, "Internal error: the server ends")
-        else:
-            super()._fail(request, error)
+            return
+        # The others of an array have been served; their answers are not to be made again.
+        if isinstance(error, ScopesMissing) and request.reply_batch is None:
+            permit = self.permit_of(request)
+            self._refusal = (_FORBIDDEN, ()) if permit is None else permit.refuse(error.scopes)
+        super()._fail(request, error)
 
     async def stop(self, timeout: float) -> None:  # noqa: ASYNC109
         """End it: a subscription at once, a handler when it has had some time to finish."""

@@ -13,7 +13,8 @@ from wigwag.protocol.server import Members
 from wigwag.server.lists import FeatureList
 
 if TYPE_CHECKING:
-    from wigwag.server.principal import Principal, Visible
+    from wigwag.server.access import Caller
+    from wigwag.server.principal import Visible
 
     # For type checkers alone: making a protocol at run time takes longer than another class.
     class Feature(Protocol):
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
         tags: frozenset[str]
         enabled: bool
         visible: Visible | None
+        scopes: tuple[str, ...]
+        roles: frozenset[str]
+        is_restricted: bool
 
         def renamed(self, name: str) -> Self:
             """Return the same feature by another name."""
@@ -85,7 +89,7 @@ class Shelf(Generic[F]):
     @cached_property
     def is_filtered(self) -> bool:
         """Whether not everybody sees the same."""
-        return any(feature.visible is not None for feature in self.active.values())
+        return any(feature.is_restricted for feature in self.active.values())
 
     def add(self, key: str, feature: F) -> bool:
         """Put a feature on the shelf; returns whether it is there now.
@@ -141,21 +145,21 @@ class Shelf(Generic[F]):
         self.__dict__.pop("is_filtered", None)
         self._pages.changed()
 
-    def seen_by(self, principal: Principal | None) -> Mapping[str, F]:
-        """Return what somebody gets to see."""
+    def seen_by(self, caller: Caller) -> Mapping[str, F]:
+        """Return what somebody gets to see, as they may use it."""
         if not self.is_filtered:
             return self.active
         return {
             key: feature
             for key, feature in self.active.items()
-            if feature.visible is None or feature.visible(principal)
+            if not feature.is_restricted or caller.may_use(feature)
         }
 
     def page(
         self,
         cursor: str | UnsetType,
         revision: str,
-        who: Callable[[], Principal | None],
+        who: Callable[[], Caller],
     ) -> Members:
         """Return the members of a page of the list, as a revision knows it.
 

@@ -8,13 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, cast, get_args
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.dispatch import Dispatch
 from wigwag.schema import METHODS, NOTIFICATIONS_ELICITATION_COMPLETE, LoggingLevel
+from wigwag.server.access import Caller
 from wigwag.server.asking.input_required import InputRequired
 from wigwag.server.asking.inquiry import Inquiry
 
@@ -91,8 +92,7 @@ class Context(Inquiry, Generic[L]):
         super().__init__(services, connection, request)
         self._services = services
         self._state: dict[str, Any] | None = None
-        self.principal: Principal | None = None
-        """Who asks, as far as the server's `identify` knows."""
+        self._principal: Principal | UnsetType | None = UNSET
 
     # --- the request
 
@@ -154,6 +154,39 @@ class Context(Inquiry, Generic[L]):
         """The headers of that HTTP request, by names in any case; empty over other transports."""
         http = self.http_request
         return _NO_HEADERS if http is None else http.headers
+
+    @property
+    def principal(self) -> Principal | None:
+        """Who asks, as the server's `auth` or `identify` has found out; `None` if that is unknown.
+
+        So it is over stdio, sockets and in memory, where `auth` does nothing.
+        """
+        if self._principal is UNSET:
+            permit = self._connection.permit_of(self._request)
+            self._principal = None if permit is None else permit.principal
+        return self._principal
+
+    @principal.setter
+    def principal(self, principal: Principal | None) -> None:
+        self._principal = principal
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks, and whether that must be made sure of."""
+        return Caller(self.principal, is_remote=self._connection.is_remote)
+
+    def require_scopes(self, *scopes: str) -> None:
+        """See to it that whoever asks has scopes, where that depends on what they ask for.
+
+        Over HTTP they get a 403 that names the scopes, if nothing has been sent yet, and clients
+        that can do so ask their user for more. Name all that this request needs at once, and do it
+        first. Over other transports it does nothing, like the scopes of features.
+        Spec: basic/authorization#runtime-insufficient-scope-errors
+
+        Raises:
+            RequestFailed: They have not; let it pass.
+        """
+        self.caller.require(scopes)
 
     @property
     def trace(self) -> TraceContext:

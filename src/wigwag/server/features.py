@@ -43,11 +43,15 @@ class Availability(Struct, kw_only=True, frozen=True):
         tags: By which it is switched on and off.
         enabled: Whether it can be used at all.
         visible: Who gets to see it, and may use it; everybody if it is `None`.
+        scopes: What whoever uses it over HTTP must have, all of it.
+        roles: What they must be, one of it.
     """
 
     tags: frozenset[str] = frozenset()
     enabled: bool = True
     visible: Visible | None = None
+    scopes: tuple[str, ...] = ()
+    roles: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Refuse what would fail only when somebody asks."""
@@ -81,6 +85,10 @@ class Feature(Generic[D]):
         self.tags = availability.tags
         self.enabled = availability.enabled
         self.visible = availability.visible
+        self.scopes = availability.scopes
+        self.roles = availability.roles
+        self.is_restricted = bool(self.visible or self.scopes or self.roles)
+        """Whether not everybody may use it."""
 
     def renamed(self, name: str) -> Self:
         """Return the same feature by another name."""

@@ -33,6 +33,7 @@ from wigwag.schema import (
     TOOLS_CALL,
     TOOLS_LIST,
 )
+from wigwag.server.access import Caller, caller_of
 from wigwag.server.asking.input_required import InputRequired
 from wigwag.server.context import Context
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from wigwag.server.catalogue import Shelf
     from wigwag.server.features import Feature
     from wigwag.server.middleware import Pipeline
-    from wigwag.server.principal import Principal
     from wigwag.server.prompts import PromptFeature
     from wigwag.server.resources import ResourceFeature
     from wigwag.server.tools import ToolFeature
@@ -102,8 +102,11 @@ class Handlers:
         """Answer `tools/call`."""
         name = request.params.name
         tool = self._tools.active.get(name)
-        if tool is None or (tool.visible is not None and not tool.visible(_who(context))):
-            raise unknown("tool", name, self._tools.seen_by(_who(context)))
+        if tool is None or (
+            tool.is_restricted and not caller_of(request, connection, context).finds(tool)
+        ):
+            seen = self._tools.seen_by(caller_of(request, connection, context))
+            raise unknown("tool", name, seen)
         if tool.owner is not self._server:
             return self._elsewhere(tool, tool.call, request, connection, context)
         return tool.call(request, connection, context)
@@ -117,7 +120,8 @@ class Handlers:
         connection: Dispatch,
         context: AnyContext = None,
     ) -> Members:
-        return shelf.page(request.params.cursor, request.revision, lambda: _who(context))
+        who = partial(caller_of, request, connection, context)
+        return shelf.page(request.params.cursor, request.revision, who)
 
     # --- resources
 
@@ -125,7 +129,8 @@ class Handlers:
         self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
     ) -> Outcome:
         """Answer `resources/read`."""
-        feature, values = self._find(request.params.uri, context)
+        caller = caller_of(request, connection, context)
+        feature, values = self._find(request.params.uri, caller)
 
         async def read(
             request: RequestReceived, connection: Dispatch, context: AnyContext
@@ -141,23 +146,24 @@ class Handlers:
 
     async def read_for(self, uri: str, context: Context[Any]) -> ReadResourceResult | InputRequired:
         """Read a resource on behalf of a request that was about something else."""
-        feature, values = self._find(uri, context)
+        feature, values = self._find(uri, context.caller)
         inner = context if feature.owner is self._server else context.within(feature.owner)
         return await feature.read(uri, values, lambda: inner)
 
-    def _find(self, uri: str, context: AnyContext = None) -> tuple[ResourceFeature, dict[str, Any]]:
+    def _find(self, uri: str, caller: Caller) -> tuple[ResourceFeature, dict[str, Any]]:
         """Find a resource, and the values of the variables of its template.
 
         Raises:
             RequestFailed: There is none, for whoever asks.
+            ScopesMissing: There is, and they lack scopes for it.
         """
         feature = self._resources.active.get(uri)
-        if feature is not None and _sees(feature, context):
+        if feature is not None and _is_found(feature, caller):
             return feature, {}
         for feature in self._templates.active.values():
             assert feature.template is not None
             values = feature.template.match(uri)
-            if values is not None and _sees(feature, context):
+            if values is not None and _is_found(feature, caller):
                 return feature, values
         raise RequestFailed(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
 
@@ -166,7 +172,7 @@ class Handlers:
     ) -> Members:
         """Answer `resources/subscribe`."""
         uri = request.params.uri
-        self._find(uri, context)
+        self._find(uri, caller_of(request, connection, context))
         session = connection.protocol.require_session()
         subscriptions = session.subscriptions
         limit = self._max_subscriptions
@@ -193,8 +199,9 @@ class Handlers:
         """Answer `prompts/get`."""
         name = request.params.name
         prompt = self._prompts.active.get(name)
-        if prompt is None or not _sees(prompt, context):
-            raise unknown("prompt", name, self._prompts.seen_by(_who(context)))
+        caller = caller_of(request, connection, context)
+        if prompt is None or not _is_found(prompt, caller):
+            raise unknown("prompt", name, self._prompts.seen_by(caller))
 
         async def get(
             request: RequestReceived, connection: Dispatch, context: AnyContext
@@ -216,11 +223,13 @@ class Handlers:
     ) -> Outcome:
         """Answer `completion/complete`."""
         make_context = partial(Context, self._server, connection, request)
-        return await self.complete_for(request.params, context, make_context)
+        caller = caller_of(request, connection, context)
+        return await self.complete_for(request.params, caller, context, make_context)
 
     async def complete_for(
         self,
         params: CompleteRequestParams,
+        caller: Caller,
         context: AnyContext,
         make_context: Callable[[], Context[Any]],
     ) -> Outcome:
@@ -228,8 +237,9 @@ class Handlers:
         if context is not None:
             make_context = partial(context.within, self._server)
         suggestions: list[str] = []
+        self._check_access(params, caller)
         if not self._server.completers.has(params):
-            feature = self._check_reference(params, context)
+            feature = self._check_reference(params, caller)
             if feature is not None and feature.owner is not self._server:
                 at_home = _as_at_home(params, feature)
                 return await feature.owner.complete(at_home, context or make_context())
@@ -239,8 +249,20 @@ class Handlers:
             self._server.completers.complete(params, make_context, suggestions)
         )
 
+    def _check_access(self, params: CompleteRequestParams, caller: Caller) -> None:
+        """See to it that nobody learns the values of what they may not use."""
+        ref = params.ref
+        if isinstance(ref, schema.PromptReference):
+            prompt = self._prompts.active.get(ref.name)
+            if prompt is not None and not _is_found(prompt, caller):
+                raise unknown("prompt", ref.name, self._prompts.seen_by(caller))
+        else:
+            template = self._templates.active.get(ref.uri)
+            if template is not None and not _is_found(template, caller):
+                raise unknown("resource template", ref.uri, self._templates.seen_by(caller))
+
     def _check_reference(
-        self, params: CompleteRequestParams, context: AnyContext
+        self, params: CompleteRequestParams, caller: Caller
     ) -> Feature[Any] | None:
         """See to it that what is to be completed exists, and return its feature.
 
@@ -248,7 +270,7 @@ class Handlers:
         """
         ref, argument = params.ref, params.argument.name
         if isinstance(ref, schema.PromptReference):
-            prompts = self._prompts.seen_by(_who(context))
+            prompts = self._prompts.seen_by(caller)
             prompt = prompts.get(ref.name)
             if prompt is None:
                 raise unknown("prompt", ref.name, prompts)
@@ -257,7 +279,7 @@ class Handlers:
             if prompt.owner is self._server and self._lacks(argument, arguments):
                 raise unknown(f"argument of prompt {ref.name}", argument, arguments)
             return prompt
-        templates = self._templates.seen_by(_who(context))
+        templates = self._templates.seen_by(caller)
         feature = templates.get(ref.uri)
         if feature is None or feature.template is None:
             if ref.uri in self._resources.active:
@@ -306,12 +328,8 @@ def _as_at_home(params: CompleteRequestParams, feature: Feature[Any]) -> Complet
     return msgspec.structs.replace(params, ref=ref)
 
 
-def _who(context: AnyContext) -> Principal | None:
-    return None if context is None else context.principal
-
-
-def _sees(feature: Feature[Any], context: AnyContext) -> bool:
-    return feature.visible is None or feature.visible(_who(context))
+def _is_found(feature: Feature[Any], caller: Caller) -> bool:
+    return not feature.is_restricted or caller.finds(feature)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> RequestFailed:

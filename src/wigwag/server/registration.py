@@ -92,6 +92,8 @@ if TYPE_CHECKING:  # making them at run time takes as long as all else in this m
         strict: bool | None
         enabled: bool
         visible: Visible | None
+        scopes: Sequence[str]
+        roles: Sequence[str]
 
     class PromptOptions(TypedDict, total=False):
         """What `prompt` takes besides the function and its name."""
@@ -104,6 +106,8 @@ if TYPE_CHECKING:  # making them at run time takes as long as all else in this m
         thread: bool
         enabled: bool
         visible: Visible | None
+        scopes: Sequence[str]
+        roles: Sequence[str]
 
     class ResourceOptions(TypedDict, total=False):
         """What `resource` takes besides the function and its URI."""
@@ -122,6 +126,8 @@ if TYPE_CHECKING:  # making them at run time takes as long as all else in this m
         thread: bool
         enabled: bool
         visible: Visible | None
+        scopes: Sequence[str]
+        roles: Sequence[str]
 
 
 MAX_TOOL_NAME_CHARACTERS: Final = 128
@@ -228,6 +234,8 @@ class Registry(ABC):
         strict: bool | None = None,
         enabled: bool = True,
         visible: Visible | None = None,
+        scopes: Sequence[str] = (),
+        roles: Sequence[str] = (),
     ) -> F | Callable[[F], F]:
         """Register a function as a tool; used as a decorator, bare or called.
 
@@ -259,6 +267,10 @@ class Registry(ABC):
             enabled: Whether it can be used from the start; see `enable`.
             visible: Called with who asks (see `Context.principal`): tells whether they see the tool
                 and may call it.
+            scopes: What whoever calls it over HTTP must have, all of it; who lacks some does not
+                see it, and is told what is missing when they try. Over other transports the client is
+                a program of whoever started the server, and may use everything.
+            roles: What they must be, one of it; otherwise it is not there for them.
 
         Raises:
             TypeError: A parameter of the function cannot be an argument.
@@ -303,7 +315,7 @@ class Registry(ABC):
                 Function(parameters, self._threads if thread else None, timeout, concurrency),
                 output,
                 self,
-                _availability(tags, visible, enabled=enabled),
+                _availability(tags, visible, scopes, roles, enabled=enabled),
                 _mirrored_in(definition),
             )
             if self._tools.add(definition.name, feature):
@@ -330,6 +342,8 @@ class Registry(ABC):
         thread: bool = True,
         enabled: bool = True,
         visible: Visible | None = None,
+        scopes: Sequence[str] = (),
+        roles: Sequence[str] = (),
     ) -> Callable[[F], F]:
         """Register a function as a resource, or as a template for many; used as a decorator.
 
@@ -355,6 +369,10 @@ class Registry(ABC):
             enabled: Whether it can be used from the start; see `enable`.
             visible: Called with who asks (see `Context.principal`): tells whether they see it and
                 may read it.
+            scopes: What whoever reads it over HTTP must have, all of it; who lacks some does not
+                see it, and is told what is missing when they try. Over other transports the client is
+                a program of whoever started the server, and may use everything.
+            roles: What they must be, one of it; otherwise it is not there for them.
 
         Raises:
             TypeError: The function's parameters are not the variables of the URI.
@@ -393,7 +411,7 @@ class Registry(ABC):
                 runner,
                 mime_type,
                 self,
-                _availability(tags, visible, enabled=enabled),
+                _availability(tags, visible, scopes, roles, enabled=enabled),
                 cache,
                 security or self.resource_security,
             )
@@ -428,6 +446,8 @@ class Registry(ABC):
         thread: bool = True,
         enabled: bool = True,
         visible: Visible | None = None,
+        scopes: Sequence[str] = (),
+        roles: Sequence[str] = (),
     ) -> F | Callable[[F], F]:
         """Register a function as a prompt; used as a decorator, bare or called.
 
@@ -445,6 +465,10 @@ class Registry(ABC):
             enabled: Whether it can be used from the start; see `enable`.
             visible: Called with who asks (see `Context.principal`): tells whether they see it and
                 may use it.
+            scopes: What whoever uses it over HTTP must have, all of it; who lacks some does not
+                see it, and is told what is missing when they try. Over other transports the client is
+                a program of whoever started the server, and may use everything.
+            roles: What they must be, one of it; otherwise it is not there for them.
 
         Raises:
             TypeError: A parameter of the function cannot be an argument.
@@ -473,7 +497,7 @@ class Registry(ABC):
                 definition,
                 runner,
                 self,
-                _availability(tags, visible, enabled=enabled),
+                _availability(tags, visible, scopes, roles, enabled=enabled),
             )
             if self._prompts.add(definition.name, feature):
                 self.prompts_changed()
@@ -954,7 +978,7 @@ class Registry(ABC):
 
     async def complete(self, params: CompleteRequestParams, context: Context[Any]) -> Outcome:
         """Complete an argument of a feature of this server, wherever it is mounted."""
-        return await self._answers.complete_for(params, context, lambda: context)
+        return await self._answers.complete_for(params, context.caller, context, lambda: context)
 
     @property
     @abstractmethod
@@ -974,16 +998,29 @@ def _caller() -> FrameType | None:
     return frame
 
 
-def _availability(tags: Sequence[str], visible: Visible | None, *, enabled: bool) -> Availability:
+def _availability(
+    tags: Sequence[str],
+    visible: Visible | None,
+    scopes: Sequence[str],
+    roles: Sequence[str],
+    *,
+    enabled: bool,
+) -> Availability:
     from wigwag.server.features import Availability  # noqa: PLC0415 - features have loaded it
 
-    return Availability(tags=_words(tags), enabled=enabled, visible=visible)
+    return Availability(
+        tags=frozenset(_words("tags", tags)),
+        enabled=enabled,
+        visible=visible,
+        scopes=_words("scopes", scopes),
+        roles=frozenset(_words("roles", roles)),
+    )
 
 
-def _words(tags: Sequence[str]) -> frozenset[str]:
-    if isinstance(tags, str):
-        raise TypeError(f"`tags` are several: write [{tags!r}]")
-    return frozenset(tags)
+def _words(setting: str, given: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise TypeError(f"`{setting}` are several: write [{given!r}]")
+    return tuple(given)
 
 
 def name_of(function: Callable[..., Any]) -> str:

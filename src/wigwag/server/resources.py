@@ -85,7 +85,8 @@ class ResourceFeature(Feature[Resource | ResourceTemplate]):
         if self._cache is None or result.ttl_ms is not UNSET:
             return result
         hint = self._cache
-        return msgspec.structs.replace(result, ttl_ms=hint.ttl_ms, cache_scope=hint.scope)
+        scope = "private" if self.is_restricted else hint.scope
+        return msgspec.structs.replace(result, ttl_ms=hint.ttl_ms, cache_scope=scope)
 
     def renamed(self, name: str) -> Self:
         """Return the resource as it is: contents and links may name its URI."""

@@ -6,6 +6,7 @@ import pytest
 from msgspec import UNSET
 
 from wigwag.schema import V2026_07_28, ListToolsResult, Tool
+from wigwag.server.access import Caller
 from wigwag.server.catalogue import OnDuplicate, Shelf
 from wigwag.server.features import Availability, Feature
 from wigwag.server.lists import FeatureList
@@ -38,7 +39,8 @@ def filled(*names: str) -> Shelf[Feature[Tool]]:
 
 
 def listed(tools: Shelf[Feature[Tool]], who: Principal | None = None) -> list[str]:
-    members = tools.page(UNSET, V2026_07_28, lambda: who)
+    caller = Caller(who, is_remote=True)
+    members = tools.page(UNSET, V2026_07_28, lambda: caller)
     page = msgspec.json.decode(b"{%b}" % b"".join(members), type=ListToolsResult)
     return [tool.name for tool in page.tools]
 
