@@ -313,6 +313,8 @@ class Session(Struct):
     """The URIs of the resources whose changes the client wants to hear of."""
     is_assumed: bool = False
     """Whether there was no handshake, as the server keeps no sessions."""
+    owner: str = ""
+    """Who began it and may use it, for whoever tells people apart."""
     changes: int = 0
     """Grows whenever something of it changes, so that whoever keeps it knows."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from math import inf
 from typing import Any, Final
 
 from wigwag.bindings.sse import encode_event, encode_events
@@ -112,6 +113,7 @@ class EventStream:
         "_pending",
         "_pending_bytes",
         "_writer",
+        "expires_at",
         "has_ended",
         "log",
         "was_quiet",
@@ -143,6 +145,8 @@ class EventStream:
         self._farewell: bytes | None = None  # the connection is to end, though the stream goes on
         self.has_ended = False
         self.was_quiet = False
+        self.expires_at = inf
+        """When whoever reads it may not any longer, in seconds since 1970."""
 
     @property
     def is_attached(self) -> bool:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from math import inf
+from time import time
 from typing import Any, Final
 
 import msgspec
@@ -35,6 +37,7 @@ from wigwag.runtime.dispatch import Handler, Hear
 from wigwag.runtime.event_stream import EventStream, encode_replay
 from wigwag.runtime.http_exchange import HttpExchange, OpenCall, Surroundings
 from wigwag.runtime.http_sessions import HttpSessions, LiveSession
+from wigwag.runtime.permits import expiry_in, owner_in
 from wigwag.runtime.server_connection import CHANGES_DELAY
 from wigwag.runtime.wire_log import WireLog, is_wire_shown, open_wire_log
 from wigwag.schema import (
@@ -169,7 +172,7 @@ class HttpEndpoint:
             if not self._has_sessions:
                 record = self._assumed_session(headers, body)
             elif MCP_SESSION_ID in headers.values:
-                session = await self._find_session(headers, body)
+                session = await self._find_session(scope, headers, body)
                 record = None if session is None else session.record
             exchange = self._begin_exchange(scope, headers, answer, accepted, session, record)
             exchange.take(body)
@@ -230,9 +233,11 @@ class HttpEndpoint:
             wire = self._open_wire() if session is None else session.wire
         return HttpExchange(self._around, protocol, answer, scope, session, wire, accepted)
 
-    async def get(self, headers: RequestHeaders, receive: Receive, answer: Answer) -> None:
+    async def get(
+        self, scope: Scope, headers: RequestHeaders, receive: Receive, answer: Answer
+    ) -> None:
         """Open the standalone stream of a session, or go on with a stream that was cut."""
-        session = await self._session_for(headers, answer)
+        session = await self._session_for(scope, headers, answer)
         if session is None:
             return
         if not accepts(headers.get(_ACCEPT))[1]:
@@ -246,17 +251,19 @@ class HttpEndpoint:
         call = OpenCall()
         if last_event_id is None:
             stream = self._open_standalone(session, answer, call)
+            stream.expires_at = expiry_in(scope)
         else:
             found = await self._resume(session, last_event_id, answer, call)
             if found is None:
                 return
             stream = found
+            stream.expires_at = expiry_in(scope)
         if await call.wait(receive):
             stream.detach(answer)
 
-    async def delete(self, headers: RequestHeaders, answer: Answer) -> None:
+    async def delete(self, scope: Scope, headers: RequestHeaders, answer: Answer) -> None:
         """End a session, as its client wants."""
-        session = await self._session_for(headers, answer)
+        session = await self._session_for(scope, headers, answer)
         if session is not None:
             self._standalone.pop(session, None)
             await self._sessions.close(session.id)
@@ -297,7 +304,9 @@ class HttpEndpoint:
 
     # --- sessions
 
-    async def _find_session(self, headers: RequestHeaders, body: bytes) -> LiveSession | None:
+    async def _find_session(
+        self, scope: Scope, headers: RequestHeaders, body: bytes
+    ) -> LiveSession | None:
         """Return the session that a message belongs to; `None` if it does not want one.
 
         Raises:
@@ -311,7 +320,7 @@ class HttpEndpoint:
             if is_modern(glance.meta):
                 return None
         session_id = values[MCP_SESSION_ID].strip().decode("latin-1")
-        session = await self._sessions.find(session_id, self._loop.time())
+        session = await self._sessions.find(session_id, self._loop.time(), owner_in(scope))
         if session is not None:
             version = None if glance is None else headers.protocol_version
             if version is not None and version not in self._supported:
@@ -350,6 +359,7 @@ class HttpEndpoint:
         record = exchange.protocol.session
         if not self._has_sessions or record is None:
             return
+        record.owner = exchange.owner
         try:
             session = await self._sessions.open(record, self._loop.time(), exchange.wire)
         except StoreFull as error:
@@ -358,7 +368,9 @@ class HttpEndpoint:
             raise _Refused(_UNAVAILABLE, reason, _Glance.at(body)) from None
         exchange.add_header(MCP_SESSION_ID, session.id.encode())
 
-    async def _session_for(self, headers: RequestHeaders, answer: Answer) -> LiveSession | None:
+    async def _session_for(
+        self, scope: Scope, headers: RequestHeaders, answer: Answer
+    ) -> LiveSession | None:
         """Return the session of a GET or DELETE; `None` when it has been refused."""
         session_id = headers.session_id
         if not self._has_sessions or not self._description.legacy:
@@ -372,7 +384,7 @@ class HttpEndpoint:
             reason = _unknown_version(stated, self._supported)
             await _refuse(answer, _BAD_REQUEST, reason)
             return None
-        session = await self._sessions.find(session_id, self._loop.time())
+        session = await self._sessions.find(session_id, self._loop.time(), owner_in(scope))
         if session is None:
             reason = "Invalid Request: this session has ended, or never was"
             await _refuse(answer, _NOT_FOUND, reason)
@@ -491,8 +503,11 @@ class HttpEndpoint:
         interval = min(self._limits.keep_alive, self._limits.session_lifetime) / 2
         while True:
             await asyncio.sleep(interval)
+            now = time()
             for exchange in list(self._around.open):
                 exchange.keep_alive()
+                if exchange.is_listening and exchange.expires_at < now:
+                    exchange.end_listening()
             try:
                 await self._sessions.sweep(self._loop.time())
             except Exception:  # a store that others run may be away for a while
@@ -500,6 +515,9 @@ class HttpEndpoint:
             for session, stream in list(self._standalone.items()):
                 if stream.has_ended:
                     del self._standalone[session]
+                elif stream.expires_at < now:  # its client comes back with a fresh token
+                    stream.expires_at = inf
+                    stream.leave()
                 else:
                     stream.keep_alive()
             if self._also_keep_alive is not None:

@@ -25,7 +25,7 @@ from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Dispatch, Handler, Hear, start_task
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_sessions import LiveSession
-from wigwag.runtime.permits import PERMIT, Permit, ScopesMissing
+from wigwag.runtime.permits import PERMIT, Permit, ScopesMissing, expiry_in, owner_in
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import INITIALIZE, SUBSCRIPTIONS_LISTEN, LoggingLevel
 from wigwag.stores.contract import Stores
@@ -173,10 +173,14 @@ class HttpExchange(Dispatch):
         return permit
 
     @property
-    def expires_at(self) -> float | None:
-        """When the sender may not ask any more, in seconds since 1970."""
-        permit: Permit | None = self._scope.get(PERMIT)
-        return None if permit is None else permit.expires_at
+    def owner(self) -> str:
+        """Whose a session is that the message begins."""
+        return owner_in(self._scope)
+
+    @property
+    def expires_at(self) -> float:
+        """When its sender may not listen any longer, in seconds since 1970."""
+        return expiry_in(self._scope)
 
     def add_header(self, name: bytes, value: bytes) -> None:
         """Add a line to the head of the answer."""
@@ -388,6 +392,11 @@ class HttpExchange(Dispatch):
         if self._stream is not None:
             await asyncio.sleep(0)
             await self._stream.finish()
+
+    def end_listening(self) -> None:
+        """End a subscription in good order: its client may not listen any longer."""
+        self.protocol.end_subscriptions()
+        self._flush()
 
     def keep_alive(self) -> None:
         """See to it that nothing between here and the client takes the connection for dead."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 from collections.abc import Callable
 from typing import Final
@@ -23,6 +24,8 @@ from wigwag.runtime.event_stream import EventStream, StreamLog
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import V2025_11_25
 from wigwag.stores.contract import Stores
+
+_logger = logging.getLogger("wigwag.http")
 
 _ID_BYTES: Final = 20  # nobody can guess them
 
@@ -145,8 +148,11 @@ class HttpSessions:
         live.last_used = now
         return live
 
-    async def find(self, session_id: str, now: float) -> LiveSession | None:
-        """Return the session of an id and note that it is in use; `None` when it is not known."""
+    async def find(self, session_id: str, now: float, owner: str) -> LiveSession | None:
+        """Return the session of an id and note that it is in use; `None` when it is not known.
+
+        A session of another owner is not known either: whoever has learned an id has nothing of it.
+        """
         data = await self._stores.sessions.touch(session_id, self._lifetime)
         live = self._live.get(session_id)
         if data is None:
@@ -157,9 +163,13 @@ class HttpSessions:
             live = LiveSession(session_id, _decode(data), self._open_wire())
             live.kept = data
             self._live[session_id] = live
+            live.last_used = now
         elif data != live.kept:  # another replica has changed it
             live.refresh(_decode(data))
             live.kept = data
+        if live.record.owner != owner:
+            _logger.warning("refused a request for a session that somebody else has opened")
+            return None
         live.last_used = now
         return live
 

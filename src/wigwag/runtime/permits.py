@@ -6,6 +6,7 @@ Spec: basic/authorization
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from wigwag.jsonrpc.codes import INVALID_REQUEST
 if TYPE_CHECKING:
     from wigwag.transports.asgi import Headers
 
-__all__ = ["NOBODY", "PERMIT", "Permit", "Refuse", "ScopesMissing", "owner_in"]
+__all__ = ["NOBODY", "PERMIT", "Permit", "Refuse", "ScopesMissing", "expiry_in", "owner_in"]
 
 PERMIT: Final = "wigwag.permit"
 """Where a scope of ASGI has the permit of its request. No client can put anything there."""
@@ -34,13 +35,13 @@ class Permit(Struct, frozen=True):
     Attributes:
         principal: Who it is; `None` for somebody without a token, where that is allowed.
         owner: Whose the sessions are that it begins, as text that tells nothing else.
-        expires_at: When the permit ends, in seconds since 1970; `None` if nobody knows.
+        expires_at: When the permit ends, in seconds since 1970; infinite if nobody knows.
         refuse: Makes the answer to a request that needs more scopes than there are.
     """
 
     principal: Any
     owner: str
-    expires_at: float | None
+    expires_at: float
     refuse: Refuse
 
 
@@ -61,3 +62,9 @@ def owner_in(scope: Mapping[str, Any]) -> str:
     """Return whose the sessions are that a request begins, and may use."""
     permit: Permit | None = scope.get(PERMIT)
     return NOBODY if permit is None else permit.owner
+
+
+def expiry_in(scope: Mapping[str, Any]) -> float:
+    """Return when streams end that a request opens, in seconds since 1970."""
+    permit: Permit | None = scope.get(PERMIT)
+    return inf if permit is None else permit.expires_at

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
+from time import time
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -21,6 +22,7 @@ from wigwag.jsonrpc.codes import INVALID_REQUEST
 from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_exchange import OpenCall
+from wigwag.runtime.permits import PERMIT, Permit, expiry_in, owner_in
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.transports.asgi import (
     Answer,
@@ -41,10 +43,20 @@ _ID_BYTES: Final = 20
 class SseServed(ServerConnection):
     """Serves one client, and knows by which POST each of its requests came."""
 
+    is_remote = True
+
     def http_of(self, request: RequestReceived) -> HttpRequest | None:
         """Return the POST that a request came by."""
         came_by: HttpRequest | None = request.came_by
         return came_by
+
+    def permit_of(self, request: RequestReceived) -> Permit | None:
+        """Return what is known of its sender, by its POST, or else by the stream."""
+        came_by: HttpRequest | None = request.came_by
+        connection = self._connection
+        assert isinstance(connection, _SseConnection)
+        permit: Permit | None = (came_by or connection.opened_by).scope.get(PERMIT)
+        return permit
 
     def _serve(self, request: RequestReceived) -> None:
         connection = self._connection
@@ -56,8 +68,9 @@ class SseServed(ServerConnection):
 class _SseConnection:
     """One client's stream, as a connection that carries messages both ways."""
 
-    def __init__(self, stream: EventStream) -> None:
+    def __init__(self, stream: EventStream, opened_by: HttpRequest) -> None:
         self.stream = stream
+        self.opened_by = opened_by
         self.arriving: HttpRequest | None = None
         """The POST whose message is being delivered."""
         self._receiver: Receiver | None = None
@@ -132,7 +145,8 @@ class SseEndpoints:
         call = OpenCall()
         loop = asyncio.get_running_loop()
         stream = EventStream(answer, loop, on_detached=call.is_over)
-        connection = _SseConnection(stream)
+        connection = _SseConnection(stream, HttpRequest(scope))
+        stream.expires_at = expiry_in(scope)
         session_id = os.urandom(_ID_BYTES).hex()
         # Relative to this very URL: whatever a proxy has put in front of the path stays there.
         way = "../" if scope["path"].endswith("/") else ""
@@ -157,7 +171,7 @@ class SseEndpoints:
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         session_id = query.get("session_id", [""])[0]
         connection = self._open.get(session_id)
-        if connection is None:
+        if connection is None or owner_in(connection.opened_by.scope) != owner_in(scope):
             await _refuse(answer, 404, "this stream has ended, or never was; open a new one")
         elif not is_json(headers.get(b"content-type")):
             await _refuse(answer, 415, "send application/json")
@@ -173,9 +187,13 @@ class SseEndpoints:
                 connection.deliver(body, HttpRequest(scope))
 
     def keep_alive(self) -> None:
-        """Send silent clients a comment."""
+        """Send silent clients a comment, and let those go who may not listen any longer."""
+        now = time()
         for connection in list(self._open.values()):
-            connection.stream.keep_alive()
+            if connection.stream.expires_at < now:
+                connection.stream.end()
+            else:
+                connection.stream.keep_alive()
 
     async def aclose(self) -> None:
         """End all streams."""

@@ -268,8 +268,8 @@ class Registry(ABC):
             visible: Called with who asks (see `Context.principal`): tells whether they see the tool
                 and may call it.
             scopes: What whoever calls it over HTTP must have, all of it; who lacks some does not
-                see it, and is told what is missing when they try. Over other transports the client is
-                a program of whoever started the server, and may use everything.
+                see it, and is told what is missing when they try. Over other transports the client
+                is a program of whoever started the server, and may use everything.
             roles: What they must be, one of it; otherwise it is not there for them.
 
         Raises:
@@ -370,8 +370,8 @@ class Registry(ABC):
             visible: Called with who asks (see `Context.principal`): tells whether they see it and
                 may read it.
             scopes: What whoever reads it over HTTP must have, all of it; who lacks some does not
-                see it, and is told what is missing when they try. Over other transports the client is
-                a program of whoever started the server, and may use everything.
+                see it, and is told what is missing when they try. Over other transports the client
+                is a program of whoever started the server, and may use everything.
             roles: What they must be, one of it; otherwise it is not there for them.
 
         Raises:
@@ -466,8 +466,8 @@ class Registry(ABC):
             visible: Called with who asks (see `Context.principal`): tells whether they see it and
                 may use it.
             scopes: What whoever uses it over HTTP must have, all of it; who lacks some does not
-                see it, and is told what is missing when they try. Over other transports the client is
-                a program of whoever started the server, and may use everything.
+                see it, and is told what is missing when they try. Over other transports the client
+                is a program of whoever started the server, and may use everything.
             roles: What they must be, one of it; otherwise it is not there for them.
 
         Raises:
