@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from wigwag.protocol.events import RequestReceived
     from wigwag.runtime.dispatch import Dispatch
-    from wigwag.server.context import Context
     from wigwag.server.principal import Principal, Visible
 
     # For type checkers alone: making a protocol at run time takes longer than another class.
@@ -22,6 +21,14 @@ if TYPE_CHECKING:
         visible: Visible | None
         scopes: tuple[str, ...]
         roles: frozenset[str]
+
+    class HasPrincipal(Protocol):
+        """A context, as far as it matters here."""
+
+        @property
+        def principal(self) -> Principal | None:
+            """Who asks."""
+            ...
 
 
 class Caller:
@@ -82,9 +89,9 @@ class Caller:
 
 
 def caller_of(
-    request: RequestReceived, connection: Dispatch, context: Context[object] | None
+    request: RequestReceived, connection: Dispatch, context: HasPrincipal | None
 ) -> Caller:
-    """Return who makes a request."""
+    """Return who makes a request; what is around handlers may have found that out already."""
     if context is not None:
         return Caller(context.principal, is_remote=connection.is_remote)
     permit = connection.permit_of(request)

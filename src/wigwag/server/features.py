@@ -87,7 +87,7 @@ class Feature(Generic[D]):
         self.visible = availability.visible
         self.scopes = availability.scopes
         self.roles = availability.roles
-        self.is_restricted = bool(self.visible or self.scopes or self.roles)
+        self.is_restricted = bool(self.visible is not None or self.scopes or self.roles)
         """Whether not everybody may use it."""
 
     def renamed(self, name: str) -> Self:

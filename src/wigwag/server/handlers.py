@@ -6,7 +6,7 @@ inside of middleware.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from wigwag import schema
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.events import RequestReceived
-from wigwag.protocol.server import SERVED_BY_THE_PROTOCOL, Members
+from wigwag.protocol.server import SERVED_BY_THE_PROTOCOL, Members, named_by
 from wigwag.runtime.dispatch import Dispatch, Handler, Outcome
 from wigwag.runtime.failures import without_leaving
 from wigwag.schema import (
@@ -30,6 +30,7 @@ from wigwag.schema import (
     RESOURCES_SUBSCRIBE,
     RESOURCES_TEMPLATES_LIST,
     RESOURCES_UNSUBSCRIBE,
+    SUBSCRIPTIONS_LISTEN,
     TOOLS_CALL,
     TOOLS_LIST,
 )
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from wigwag.server.tools import ToolFeature
 
 AnyContext = Context[Any] | None
+
+_ABOUT_FEATURES = (TOOLS_CALL, PROMPTS_GET, RESOURCES_READ)
 
 
 class Handlers:
@@ -86,13 +89,71 @@ class Handlers:
             RESOURCES_UNSUBSCRIBE: self.unsubscribe,
         }
 
-    def table(self, pipeline: Pipeline | None) -> dict[str, Handler]:
-        """Return what answers each method."""
+    def table(self, pipeline: Pipeline | None, *, is_protected: bool = False) -> dict[str, Handler]:
+        """Return what answers each method.
+
+        Args:
+            pipeline: What is around the handlers.
+            is_protected: Whether not everybody who asks may use everything.
+        """
         handlers = {**self._plain, **self.custom}
-        if pipeline is None:
+        if pipeline is None and not is_protected:
             return handlers
         handlers |= dict.fromkeys(SERVED_BY_THE_PROTOCOL, _by_the_protocol)
-        return {method: partial(pipeline.serve, handler) for method, handler in handlers.items()}
+        if is_protected:
+            handlers[SUBSCRIPTIONS_LISTEN] = self.listen
+        if pipeline is None:
+            return handlers
+        table: dict[str, Handler] = {}
+        table |= {method: partial(pipeline.serve, handler) for method, handler in handlers.items()}
+        if is_protected:
+            # Before a middleware waits for something: then it might be too late for a status.
+            for method in _ABOUT_FEATURES:
+                table[method] = partial(self._serve_if_allowed, table[method])
+        return table
+
+    def _serve_if_allowed(
+        self,
+        serve: Callable[[RequestReceived, Dispatch], Any],
+        request: RequestReceived,
+        connection: Dispatch,
+    ) -> Any:
+        caller = caller_of(request, connection, None)
+        for feature in self._features_of(request.method, named_by(request.method, request.params)):
+            if feature.is_restricted:
+                caller.finds(feature)
+        return serve(request, connection)
+
+    def _features_of(self, method: str, about: object) -> Iterator[Feature[Any]]:
+        """Return the feature that a request is about, if it is about one."""
+        if not isinstance(about, str):
+            return
+        feature: Feature[Any] | None = None
+        if method == TOOLS_CALL:
+            feature = self._tools.active.get(about)
+        elif method == PROMPTS_GET:
+            feature = self._prompts.active.get(about)
+        elif method in (RESOURCES_READ, RESOURCES_SUBSCRIBE):
+            feature = self._resources.active.get(about) or next(self._templates_of(about), None)
+        if feature is not None:
+            yield feature
+
+    def _templates_of(self, uri: str) -> Iterator[ResourceFeature]:
+        for feature in self._templates.active.values():
+            if feature.template is not None and feature.template.match(uri) is not None:
+                yield feature
+
+    def scopes_of(self, method: str, about: object) -> tuple[str, ...]:
+        """Return the scopes that a request needs, as anybody may know them.
+
+        Args:
+            method: Its method.
+            about: The name or the URI in its params.
+        """
+        for feature in self._features_of(method, about):
+            if feature.visible is None and not feature.roles:
+                return feature.scopes
+        return ()
 
     # --- tools
 
@@ -181,6 +242,17 @@ class Handlers:
         subscriptions[uri] = None
         session.changes += 1
         return ()
+
+    def listen(
+        self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
+    ) -> Outcome:
+        """Answer `subscriptions/listen`, but not about resources that somebody may not read."""
+        uris = request.params.notifications.resource_subscriptions
+        caller = caller_of(request, connection, context)
+        for uri in () if uris is UNSET else uris:
+            if uri in self._resources.active or any(self._templates_of(uri)):
+                self._find(uri, caller)  # anything else may come to be, or is above others
+        return connection.protocol.serve(request)
 
     def unsubscribe(
         self, request: RequestReceived, connection: Dispatch, context: AnyContext = None

@@ -28,6 +28,8 @@ from wigwag.transports.asgi import Answer, Headers, Receive, Scope, Send
 from wigwag.transports.contract import Connection
 
 if TYPE_CHECKING:
+    from wigwag.server.guard import Guard
+    from wigwag.server.protection import Protection
     from wigwag.server.web_routes import WebRoutes
 
 _logger = logging.getLogger("wigwag.http")
@@ -82,6 +84,15 @@ class Servable(Protocol):
     info: Implementation
     web_routes: WebRoutes | None
 
+    @property
+    def protection(self) -> Protection | None:
+        """What is asked of requests, if anything is."""
+        ...
+
+    def scopes_of(self, method: str, about: object, /) -> Sequence[str]:
+        """Return what a request needs."""
+        ...
+
     def running(self) -> AbstractAsyncContextManager[None]:
         """Keep the server's lifespan open."""
         ...
@@ -133,6 +144,10 @@ class HttpApp:
             allowed_hosts=options.allowed_hosts,
             allowed_origins=options.allowed_origins,
         )
+        self._endpoints = frozenset({self.path, self._sse_path, self._messages_path})
+        self._guard = None
+        if server.protection is not None:
+            self._guard = self._make_guard(server.protection)
         self.read_forwarded: ForwardedReader | None = None
         """Where the ASGI server leaves that to us: shows in a scope the client of a proxy."""
         self._has_warned = False
@@ -158,11 +173,7 @@ class HttpApp:
         path: str = scope["path"]
         if path != self.path:
             path = self._below_prefix(path, scope.get("root_path", ""))
-            if path == self._health_path:
-                await Answer(send).whole(200, b'{"status":"ok"}')
-                return
-            pages = self._server.web_routes
-            if path != self.path and pages is not None and await pages.serve(scope, receive, send):
+            if await self._serve_beside(path, scope, headers, receive, send):
                 return
         origin = values.get(b"origin")
         refusal = self.rules.refusal(values.get(b"host"), origin)
@@ -171,6 +182,8 @@ class HttpApp:
             return
         own = _cors_headers(origin) if origin is not None and self._options.cors else ()
         answer = Answer(send, own)
+        if self._guard is not None and not await self._admit(path, scope, headers, receive, answer):
+            return
         if path == self.path and scope["method"] == "POST":
             await endpoint.post(scope, headers, receive, answer)
         else:
@@ -265,10 +278,10 @@ class HttpApp:
             await answer.whole(404, encode_error(None, INVALID_REQUEST, reason))
         elif method == "GET":
             assert life.endpoint is not None
-            await life.endpoint.get(headers, receive, answer)
+            await life.endpoint.get(scope, headers, receive, answer)
         elif method == "DELETE":
             assert life.endpoint is not None
-            await life.endpoint.delete(headers, answer)
+            await life.endpoint.delete(scope, headers, answer)
         else:
             has_sessions = self._options.sessions and self._description.legacy
             allowed = b"GET, POST, DELETE" if has_sessions else b"POST"
@@ -296,6 +309,83 @@ class HttpApp:
             if path in ("", "/"):
                 return self.path
         return path.rstrip("/")
+
+    # --- who may ask
+
+    def _make_guard(self, protection: Protection) -> Guard:
+        """Make what guards it.
+
+        Raises:
+            ValueError: Nobody could tell which tokens are meant for it.
+        """
+        from wigwag.server.guard import Guard  # noqa: PLC0415 - few servers are protected
+
+        listed = self._options.allowed_hosts or ()
+        if protection.resource is None and (self.rules.any_host or "*" in "".join(listed)):
+            raise ValueError(
+                "a protected server must know its URL, which tokens are meant for: give it, as in "
+                "auth=Protection(…, resource='https://mcp.example.com/mcp'), or the names that it "
+                "has, as in allowed_hosts=['mcp.example.com']"
+            )
+        ports = [int(port) for host in listed if (port := host.rpartition(":")[2]).isdigit()]
+        return Guard(protection, self._server.info.name, self.path, ports, self._server.scopes_of)
+
+    async def _admit(
+        self,
+        path: str,
+        scope: Scope,
+        headers: RequestHeaders,
+        receive: Receive,
+        answer: Answer,
+    ) -> bool:
+        """Tell whether a request may be served; one that may not has been answered."""
+        if scope["method"] == "OPTIONS" or path not in self._endpoints:
+            return True  # there is nothing behind it
+        assert self._guard is not None
+        # Messages are posted where the stream says that they are to be.
+        endpoint = self._sse_path if path == self._messages_path else path
+        return await self._guard.admit(scope, headers, endpoint or self.path, receive, answer)
+
+    async def _serve_beside(
+        self, path: str, scope: Scope, headers: RequestHeaders, receive: Receive, send: Send
+    ) -> bool:
+        """Answer a request that is for no endpoint; tell whether it was for what there is."""
+        if path == self._health_path:
+            await Answer(send).whole(200, b'{"status":"ok"}')
+            return True
+        if self._guard is not None and self._guard.is_about_resource(path):
+            await self._tell_resource(self._guard, path, scope, headers, send)
+            return True
+        pages = self._server.web_routes
+        page = None if pages is None or path == self.path else pages.find(scope)
+        if page is None:
+            return False
+        if not page.is_protected or await self._admit_to_page(scope, headers, receive, send):
+            await page.serve(scope, receive, send)
+        return True
+
+    async def _admit_to_page(
+        self, scope: Scope, headers: RequestHeaders, receive: Receive, send: Send
+    ) -> bool:
+        """Tell whether a page may be served that is protected; otherwise it has been answered."""
+        assert self._guard is not None
+        answer = Answer(send)
+        refusal = self.rules.refusal(headers.values.get(b"host"), headers.values.get(b"origin"))
+        if refusal is not None:
+            await _forbid(answer, refusal)
+            return False
+        return await self._guard.admit(scope, headers, self.path, receive, answer)
+
+    async def _tell_resource(
+        self, guard: Guard, path: str, scope: Scope, headers: RequestHeaders, send: Send
+    ) -> None:
+        """Answer who looks for the document about a protected server."""
+        refusal = self.rules.refusal(headers.values.get(b"host"), None)
+        if refusal is not None:
+            await _forbid(Answer(send), refusal)
+            return
+        endpoints = [self.path] if self._sse_path is None else [self.path, self._sse_path]
+        await guard.answer_metadata(scope, headers, path, endpoints, Answer(send))
 
     # --- for its life
 

@@ -961,6 +961,26 @@ class Registry(ABC):
             return hint
         return CacheHint(hint.ttl_ms, "private")  # not everybody sees the same
 
+    # --- who may use what
+
+    def scopes_of(self, method: str, about: object) -> tuple[str, ...]:
+        """Return the scopes that a request needs, as anybody may know them.
+
+        Args:
+            method: Its method.
+            about: The name or the URI in its params.
+        """
+        return self._answers.scopes_of(method, about)
+
+    def _needing_more(self) -> str | None:
+        """Return the name of a feature that not everybody may use who asks by HTTP, if any is."""
+        shelves = (self._tools, self._resources, self._templates, self._prompts)
+        for shelf in shelves:
+            for name, feature in shelf.active.items():
+                if feature.scopes or feature.roles:
+                    return f"the {shelf.kind} {name!r}"
+        return None
+
     # --- for handlers
 
     async def read_resource(
@@ -1012,9 +1032,20 @@ def _availability(
         tags=frozenset(_words("tags", tags)),
         enabled=enabled,
         visible=visible,
-        scopes=_words("scopes", scopes),
+        scopes=_scopes(scopes),
         roles=frozenset(_words("roles", roles)),
     )
+
+
+def _scopes(given: Sequence[str]) -> tuple[str, ...]:
+    scopes = _words("scopes", given)
+    if scopes:
+        from wigwag.oauth.scopes import join_scopes  # noqa: PLC0415 - few features need any
+
+        for scope in scopes:
+            if scope not in join_scopes([scope]):
+                raise ValueError(f"{scope!r} is no scope: one is ASCII without blanks and quotes")
+    return scopes
 
 
 def _words(setting: str, given: Sequence[str]) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what is not needed to import a server
     from wigwag.server.http_app import HttpApp, HttpKeywords
     from wigwag.server.middleware import Middleware
     from wigwag.server.principal import Identify
+    from wigwag.server.protection import Auth, Protection
     from wigwag.server.session_names import SessionManagerNames
     from wigwag.server.uris.resource_uris import ResourceSecurity
     from wigwag.server.web_routes import WebRoutes
@@ -80,14 +81,21 @@ class Server(Registry):
         cache_hints: How long clients may keep the results of a method, such as `tools/list`, and
             for whom; they are told not to keep what is not among them.
         middleware: What is put around every request and notification, outermost first.
+        auth: Whose tokens a request over HTTP must bring: an issuer, as its URL; a
+            `TokenVerifier`; a function that is called with a token; several of these; or a
+            `Protection`, which says more. `Context.principal` is whose token it was. Over stdio,
+            sockets and in memory it does nothing, and everything may be used: there the client is
+            a program of whoever started the server.
         identify: Recognises who has sent a request, by its HTTP request (`None` elsewhere), and
             returns the `Principal`; it may be `async`. A `RequestFailed` that it raises refuses.
+            It is in place of `auth`.
         resource_security: What the values of variables of resource templates may be; by default
             nothing that climbs out of a directory.
         extensions: The settings of the extensions that it supports, by their identifiers.
 
     Raises:
-        ValueError: A key is too short, or a revision is unknown.
+        TypeError: `auth` is nothing that could verify a token.
+        ValueError: A key is too short, a revision is unknown, or `auth` cannot be used.
     """
 
     def __init__(  # noqa: PLR0913 - options, each of its own and given by name
@@ -109,6 +117,7 @@ class Server(Registry):
         strict_input: bool = False,
         cache_hints: Mapping[str, CacheHint] | None = None,
         middleware: Sequence[Middleware] = (),
+        auth: Auth | None = None,
         identify: Identify | None = None,
         resource_security: ResourceSecurity | None = None,
         extensions: Mapping[str, Mapping[str, Any]] | None = None,
@@ -147,6 +156,10 @@ class Server(Registry):
         self._lifespan_turn = asyncio.Lock()
         self._entered: AsyncExitStack | None = None
         self._identify = identify
+        self.protection: Protection | None = None
+        """What is asked of requests over HTTP, if anything is."""
+        if auth is not None:
+            self.protection = self._protected_by(auth)
         self.resource_security = resource_security
         self._handlers: dict[str, Handler] = {}
         self._hearing: set[asyncio.Task[None]] = set()
@@ -223,6 +236,16 @@ class Server(Registry):
 
         self.middleware.append(LogBridge(logger, level, formatter))
 
+    def _protected_by(self, auth: Auth) -> Protection:
+        if self._identify is not None:
+            raise ValueError(
+                "both `auth` and `identify` would say who asks: leave `identify` out, and have a "
+                "function in `auth` return the Principal of a token"
+            )
+        from wigwag.server.protection import Protection  # noqa: PLC0415 - few are protected
+
+        return Protection.of(auth)
+
     def _rewire(self) -> None:
         steps = tuple(self._middleware or ())
         self.pipeline = None
@@ -230,10 +253,11 @@ class Server(Registry):
             from wigwag.server.middleware import Pipeline  # noqa: PLC0415 - few have any
 
             self.pipeline = Pipeline(self, steps, self._identify)
-        self._description.is_observed = self.pipeline is not None
+        is_protected = self.protection is not None
+        self._description.is_observed = is_protected or self.pipeline is not None
         # The same object, which connections that are open have.
         self._handlers.clear()
-        self._handlers |= self._answers.table(self.pipeline)
+        self._handlers |= self._answers.table(self.pipeline, is_protected=is_protected)
 
     # --- serving
 
@@ -382,8 +406,16 @@ class Server(Registry):
             stores: Where sessions, events and news of changes are kept; by default in memory.
 
         Raises:
-            ValueError: The path does not begin with a slash, or a host or origin cannot be read.
+            ValueError: The path does not begin with a slash, or a host or origin cannot be read; it
+                is not known which URL a protected server has; or something needs scopes, and the
+                server is not protected.
         """
+        needing = self._needing_more()
+        if needing is not None and self.protection is None and self._identify is None:
+            raise ValueError(
+                f"{needing} needs scopes or roles, and nobody who asks by HTTP would have any: "
+                "say whose tokens are taken, as in Server(…, auth='https://login.example.com')"
+            )
         from wigwag.runtime.http_endpoint import HttpLimits  # noqa: PLC0415
         from wigwag.server.http_app import HttpApp, HttpOptions  # noqa: PLC0415
         from wigwag.stores.memory import memory_stores  # noqa: PLC0415
@@ -466,20 +498,27 @@ class Server(Registry):
         path: str,
         methods: Sequence[str] = ("GET",),
         name: str | None = None,
+        *,
+        protected: bool = False,
     ) -> Callable[[R], R]:
         """Serve a page of the server's own beside its endpoint; used as a decorator.
 
-        The function is async, takes a Starlette `Request` and returns a `Response`. Nothing is
-        checked before it is called: not the host, not the origin, not who asks.
+        The function is async, takes a Starlette `Request` and returns a `Response`. Unless it is
+        protected, nothing is checked before it is called: not the host, not the origin, not who
+        asks.
 
         Args:
             path: Where it is, with variables as Starlette has them: `/pictures/{name}`.
             methods: What it answers.
             name: The name of the route.
+            protected: Ask for the same token as the endpoint does, with the same scopes.
 
         Raises:
             RuntimeError: Starlette is not installed.
+            ValueError: It is to be protected, and the server has no `auth`.
         """
+        if protected and self.protection is None:
+            raise ValueError(f"{path} cannot be protected: the server has no `auth`")
         if self.web_routes is None:
             from wigwag.server.web_routes import WebRoutes  # noqa: PLC0415 - few servers have any
 
@@ -487,7 +526,7 @@ class Server(Registry):
         routes = self.web_routes
 
         def register(handler: R) -> R:
-            routes.add(path, methods, name, handler)
+            routes.add(path, methods, name, handler, is_protected=protected)
             return handler
 
         return register
