@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from wigwag.server.parameters.dependencies import Depends, Resolve
     from wigwag.server.parameters.header import Header
     from wigwag.server.principal import Principal
+    from wigwag.server.protection import Protection
     from wigwag.server.results.media import Audio, File, Image
     from wigwag.server.results.prompt_messages import AssistantMessage, Message, UserMessage
     from wigwag.server.results.tool_results import ToolResult
@@ -117,6 +118,7 @@ _HOMES = {
     "MemoryTokenStore": "wigwag.stores.memory_tokens",
     "Message": "wigwag.server.results.prompt_messages",
     "Principal": "wigwag.server.principal",
+    "Protection": "wigwag.server.protection",
     "PromptsListChanged": "wigwag.client.listening",
     "QuestionFailed": "wigwag.errors",
     "RequestFailed": "wigwag.errors",
@@ -192,6 +194,7 @@ __all__ = [
     "Message",
     "Principal",
     "PromptsListChanged",
+    "Protection",
     "QuestionFailed",
     "RequestFailed",
     "RequestTimedOut",

@@ -4,9 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.asgi import Site, modern, modern_call
-from wigwag import Context, InvalidToken, Principal, Server, VerifiedToken, VerifierUnavailable
+from wigwag import (
+    Context,
+    InvalidToken,
+    Principal,
+    Protection,
+    Server,
+    VerifiedToken,
+    VerifierUnavailable,
+)
 from wigwag.oauth.secret import Secret
-from wigwag.server.protection import Protection
 
 ISSUER = "https://login.example.com"
 HOST = "mcp.example.com"
@@ -24,7 +31,7 @@ class Ledger:
         self.is_out_of_order = False
         self.asked = 0
 
-    def issue(  # noqa: PLR0913 - what a token says
+    def issue(
         self,
         token: str,
         subject: str,
@@ -83,6 +90,11 @@ def vault(ledger: Ledger, **options: Any) -> Server:
             ctx.require_scopes("vault:write", "vault:gold")
         return what
 
+    _furnish(server)
+    return server
+
+
+def _furnish(server: Server) -> None:
     @server.resource("vault://door")
     def door() -> str:
         return "shut"
@@ -102,8 +114,6 @@ def vault(ledger: Ledger, **options: Any) -> Server:
     @server.completion("plan", "what")
     def whats(value: str) -> list[str]:
         return ["gold"]
-
-    return server
 
 
 def bearer(token: str | None, **more: str) -> dict[str, str]:

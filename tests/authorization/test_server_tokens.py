@@ -18,9 +18,8 @@ from tests.authorization.protected_server import (
     call,
     vault,
 )
-from wigwag import Principal, Server
+from wigwag import Principal, Protection, Server
 from wigwag.oauth.challenges import Challenge, demand_of, parse_challenges
-from wigwag.server.protection import Protection
 
 pytestmark = pytest.mark.anyio
 
@@ -102,7 +101,8 @@ async def test_the_scheme_is_read_in_any_case_and_others_are_no_tokens() -> None
             lines = {**headers, "host": HOST, "authorization": f"{scheme} good"}
             answer = await site.ask(message, lines)
             assert answer.status == status
-        assert "error" not in challenge_in(answer).parameters
+            if status == 401:
+                assert "error" not in challenge_in(answer).parameters
 
 
 async def test_a_token_in_the_url_is_refused_even_beside_a_good_one() -> None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, cast, get_args
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
 from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codec import encode_value
@@ -92,7 +92,7 @@ class Context(Inquiry, Generic[L]):
         super().__init__(services, connection, request)
         self._services = services
         self._state: dict[str, Any] | None = None
-        self._principal: Principal | UnsetType | None = UNSET
+        self._principal: Any = UNSET  # not looked for yet
 
     # --- the request
 
@@ -164,7 +164,8 @@ class Context(Inquiry, Generic[L]):
         if self._principal is UNSET:
             permit = self._connection.permit_of(self._request)
             self._principal = None if permit is None else permit.principal
-        return self._principal
+        principal: Principal | None = self._principal
+        return principal
 
     @principal.setter
     def principal(self, principal: Principal | None) -> None:

@@ -115,7 +115,7 @@ def test_only_those_who_see_a_feature_have_it_listed() -> None:
     assert listed(tools, ANN) == ["a", "b"]
     assert listed(tools) == ["a"]
     assert listed(tools, Principal("bob")) == ["a"]
-    assert list(tools.seen_by(ANN)) == ["a", "b"]
+    assert list(tools.seen_by(Caller(ANN, is_remote=False))) == ["a", "b"]
 
 
 def test_features_of_another_shelf_are_found_by_a_prefix() -> None:

@@ -68,9 +68,6 @@ class Inquiry:
         request: The request.
     """
 
-    principal: Principal | None = None
-    """Who makes the request, as far as the server knows."""
-
     def __init__(self, server: Remembers, connection: Dispatch, request: RequestReceived) -> None:
         self._server = server
         self._connection = connection
@@ -86,6 +83,11 @@ class Inquiry:
         """Whether a plain function runs on the event loop, and so cannot wait for anything."""
         self.limit: asyncio.Timeout | None = None
         """The limit that runs for the handler, if there is one."""
+
+    @property
+    def principal(self) -> Principal | None:
+        """Who makes the request, as far as the server knows."""
+        return None
 
     @property
     def can_elicit(self) -> bool:
