@@ -46,6 +46,8 @@ __all__ = ["WELL_KNOWN", "Guard", "ScopesOf"]
 
 _logger = logging.getLogger("wigwag.http")
 
+_HOST: Final = b"host"
+
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
 ScopesOf = Callable[[str, Any], Iterable[str]]
@@ -121,6 +123,8 @@ class Guard:
         self._permits: dict[tuple[int, str], tuple[VerifiedToken, Permit]] = {}
         self._complaints: dict[str, float] = {}
         self._anonymous: dict[Place, Permit] = {}
+        self.is_told_elsewhere = False
+        """Whether the document is served at the origin as well, or its lack is in the log."""
 
     # --- who may go on
 
@@ -141,12 +145,13 @@ class Guard:
             receive: Where its body comes from.
             answer: The answer to it.
         """
-        place = self._place_of(scope, headers, path)
+        host = headers.values.get(_HOST, b"")
+        place = self._place_of(scope, host, scope.get("root_path", ""), path)
         if place is None:
             await self._refuse_host(headers, answer)
             return False
         try:
-            permit = await self._permit_for(scope, place)
+            permit = await self._permit_for(scope, headers, place)
         except AuthenticationRefused as refusal:
             await self._refuse(refusal, place, scope, headers, receive, answer)
             return False
@@ -166,13 +171,13 @@ class Guard:
         scope[PERMIT] = permit
         return True
 
-    async def _permit_for(self, scope: Scope, place: Place) -> Permit:
+    async def _permit_for(self, scope: Scope, headers: RequestHeaders, place: Place) -> Permit:
         root: str = scope.get("root_path", "")
         query: bytes = scope.get("query_string", b"")
         try:
             verified = await self._authenticator.authenticate(
-                _lines_of(scope, b"authorization"),
-                _lines_of(scope, b"dpop"),
+                _lines(headers, b"authorization"),
+                _lines(headers, b"dpop"),
                 scope["method"],
                 place.url + scope["path"].removeprefix(root),
                 place.resource,
@@ -217,10 +222,15 @@ class Guard:
 
     # --- which server it is
 
-    def _place_of(self, scope: Scope, headers: RequestHeaders, path: str) -> Place | None:
-        """Return which server a request is for; `None` if that is not known for sure."""
-        host = headers.values.get(b"host", b"")
-        root: str = scope.get("root_path", "")
+    def _place_of(self, scope: Scope, host: bytes, root: str, path: str) -> Place | None:
+        """Return which server a request is for; `None` if that is not known for sure.
+
+        Args:
+            scope: The request.
+            host: Its `Host`.
+            root: The prefix that the application is mounted at.
+            path: The path of an endpoint below it.
+        """
         port = (scope.get("server") or (None, None))[1]
         key = (scope["scheme"], host, root, port, path)
         place = self._places.get(key)
@@ -260,7 +270,7 @@ class Guard:
         return Place(resource, metadata if has_issuer else None, prefix)
 
     async def _refuse_host(self, headers: RequestHeaders, answer: Answer) -> None:
-        host = headers.values.get(b"host", b"")[:200].decode("latin-1")
+        host = headers.values.get(_HOST, b"")[:200].decode("latin-1")
         _logger.warning(
             "refused Host %r: tokens must be meant for the URL of this server, and it does not "
             "listen on that port; if clients reach it there, say so: Protection(…, resource=…)",
@@ -283,6 +293,7 @@ class Guard:
         needed: Scopes = ()
         if refusal.status == _UNAUTHORIZED:
             needed = await self._needed_by(scope, headers, receive)
+            self._warn_of_route(scope, place.metadata)
         lines = self._authenticator.response_headers(
             refusal, resource_metadata=place.metadata, scopes=needed
         )
@@ -345,7 +356,6 @@ class Guard:
     async def answer_metadata(
         self,
         scope: Scope,
-        headers: RequestHeaders,
         path: str,
         endpoints: Sequence[str],
         answer: Answer,
@@ -354,8 +364,7 @@ class Guard:
 
         Args:
             scope: The request.
-            headers: Its headers.
-            path: Its path, without the prefix of the application.
+            path: Its path; what is before the well-known one does not matter.
             endpoints: The paths of endpoints that there are.
             answer: The answer to it.
         """
@@ -366,13 +375,7 @@ class Guard:
         if method not in ("GET", "HEAD"):
             await answer.whole(405, headers=(*_READABLE, (b"allow", b"GET")))
             return
-        about = path.removeprefix(WELL_KNOWN).rstrip("/")
-        place = None
-        for endpoint in endpoints:
-            found = self._place_of(scope, headers, endpoint)
-            if found is not None and about in self._names_of(found, scope, endpoint):
-                place = found
-                break
+        place = self._place_named(path.rpartition(WELL_KNOWN)[2].rstrip("/"), scope, endpoints)
         if place is None or place.metadata is None:
             reason = "Not Found: nothing is known of such a resource"
             body = encode_error(None, INVALID_REQUEST, reason)
@@ -388,11 +391,42 @@ class Guard:
         )
         await answer.whole(200, msgspec.json.encode(document), headers=_READABLE)
 
-    def _names_of(self, place: Place, scope: Scope, endpoint: str) -> set[str]:
-        """Return what may stand behind the well-known path for an endpoint."""
-        path = read_url(place.resource).bare_path
-        names = {endpoint, path, f"{scope.get('root_path', '')}{endpoint}"}
-        return {*names, ""} if endpoint == self._path else names
+    def _place_named(self, about: str, scope: Scope, endpoints: Sequence[str]) -> Place | None:
+        """Return which server is meant by what stands behind the well-known path.
+
+        Below a mount that is the path of an endpoint. At the origin it is the whole path, of which
+        nobody else can say how much is the mount.
+        """
+        root: str = scope.get("root_path", "")
+        inside = "" if WELL_KNOWN in root else root
+        host = RequestHeaders(scope["headers"]).values.get(_HOST, b"")
+        for endpoint in endpoints:
+            place = self._place_of(scope, host, inside, endpoint)
+            if place is None:
+                continue
+            names = {endpoint, f"{inside}{endpoint}", read_url(place.resource).bare_path}
+            if about in names or (not about and endpoint == self._path):
+                return place
+            if inside != root and self._protection.resource is None and about.endswith(endpoint):
+                return self._place_of(scope, host, about.removesuffix(endpoint), endpoint)
+        return None
+
+    def _warn_of_route(self, scope: Scope, metadata: str | None) -> None:
+        """Tell the author when clients are sent where nothing answers, as far as can be seen.
+
+        As a route of Starlette an application gets the requests to one path. Where it is mounted,
+        it gets those that the challenge names.
+        """
+        is_route = "router" in scope and "app_root_path" not in scope
+        if metadata is None or self.is_told_elsewhere or not is_route:
+            return
+        self.is_told_elsewhere = True
+        _logger.warning(
+            "clients are told to read %s, which nothing answers, as it seems: add "
+            'app.mount("%s", mcp.resource_metadata) to your application',
+            metadata,
+            WELL_KNOWN,
+        )
 
 
 def _stated(headers: RequestHeaders) -> tuple[str | None, Any] | None:
@@ -441,5 +475,7 @@ def _challenge(lines: Iterable[str]) -> Headers:
     return _encoded(named)
 
 
-def _lines_of(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+def _lines(headers: RequestHeaders, name: bytes) -> list[str]:
+    """Return a header; one that comes twice has a comma in it, and is no token any more."""
+    value = headers.values.get(name)
+    return [] if value is None else [value.decode("latin-1")]

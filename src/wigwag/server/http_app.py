@@ -354,7 +354,7 @@ class HttpApp:
             await Answer(send).whole(200, b'{"status":"ok"}')
             return True
         if self._guard is not None and self._guard.is_about_resource(path):
-            await self._tell_resource(self._guard, path, scope, headers, send)
+            await self._tell_resource(self._guard, path, scope, send)
             return True
         pages = self._server.web_routes
         page = None if pages is None or path == self.path else pages.find(scope)
@@ -376,16 +376,30 @@ class HttpApp:
             return False
         return await self._guard.admit(scope, headers, self.path, receive, answer)
 
-    async def _tell_resource(
-        self, guard: Guard, path: str, scope: Scope, headers: RequestHeaders, send: Send
-    ) -> None:
+    async def resource_metadata(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Tell where tokens come from, at the root of the origin: an ASGI application of its own.
+
+        Where this application is mounted, clients of a protected server find the document below
+        the mount, for they are told where it is. To serve those too that look for it by themselves,
+        and always where it is a route, mount this at `/.well-known/oauth-protected-resource`.
+        Spec: basic/authorization/authorization-server-discovery
+        """
+        if scope["type"] != "http":
+            await self._serve_other(scope, receive, send)
+        elif self._guard is None:
+            await Answer(send).whole(404)
+        else:
+            self._guard.is_told_elsewhere = True
+            await self._tell_resource(self._guard, scope["path"], scope, send)
+
+    async def _tell_resource(self, guard: Guard, path: str, scope: Scope, send: Send) -> None:
         """Answer who looks for the document about a protected server."""
-        refusal = self.rules.refusal(headers.values.get(b"host"), None)
+        refusal = self.rules.refusal(RequestHeaders(scope["headers"]).values.get(b"host"), None)
         if refusal is not None:
             await _forbid(Answer(send), refusal)
             return
         endpoints = [self.path] if self._sse_path is None else [self.path, self._sse_path]
-        await guard.answer_metadata(scope, headers, path, endpoints, Answer(send))
+        await guard.answer_metadata(scope, path, endpoints, Answer(send))
 
     # --- for its life
 
