@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING, Any
 from wigwag._version import __version__
 
 if TYPE_CHECKING:
+    from wigwag.client.authorization.given_tokens import ApiKey, BearerToken
+    from wigwag.client.authorization.oauth import (
+        ClientCredentials,
+        EnterpriseManaged,
+        OAuth,
+        WorkloadIdentity,
+    )
     from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.client import Client
     from wigwag.client.configuration import load_configuration
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from wigwag.client.terminal import terminal_elicitation
     from wigwag.client.tool_results import ToolCallResult
     from wigwag.errors import (
+        AuthorizationFailed,
         ConnectionClosed,
         HttpStatusError,
         InvalidToken,
@@ -85,13 +93,17 @@ if TYPE_CHECKING:
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
 _HOMES = {
     "AcceptedElicitation": "wigwag.server.asking.questions",
+    "ApiKey": "wigwag.client.authorization.given_tokens",
     "AssistantMessage": "wigwag.server.results.prompt_messages",
     "Audio": "wigwag.server.results.media",
+    "AuthorizationFailed": "wigwag.errors",
+    "BearerToken": "wigwag.client.authorization.given_tokens",
     "CacheHint": "wigwag.protocol.server",
     "CachePolicy": "wigwag.client.cache_policy",
     "CancelledElicitation": "wigwag.server.asking.questions",
     "Client": "wigwag.client.client",
     "ClientContext": "wigwag.client.middleware",
+    "ClientCredentials": "wigwag.client.authorization.oauth",
     "ClientEvent": "wigwag.client.events",
     "ClientGroup": "wigwag.client.group",
     "ConnectionClosed": "wigwag.errors",
@@ -102,6 +114,7 @@ _HOMES = {
     "Elicit": "wigwag.server.asking.resolver_questions",
     "ElicitationOutcome": "wigwag.server.asking.questions",
     "ElicitationResult": "wigwag.server.asking.questions",
+    "EnterpriseManaged": "wigwag.client.authorization.oauth",
     "File": "wigwag.server.results.media",
     "FileTokenStore": "wigwag.stores.file_tokens",
     "FollowedCall": "wigwag.client.following",
@@ -117,6 +130,7 @@ _HOMES = {
     "McpError": "wigwag.errors",
     "MemoryTokenStore": "wigwag.stores.memory_tokens",
     "Message": "wigwag.server.results.prompt_messages",
+    "OAuth": "wigwag.client.authorization.oauth",
     "Principal": "wigwag.server.principal",
     "Protection": "wigwag.server.protection",
     "PromptsListChanged": "wigwag.client.listening",
@@ -148,6 +162,7 @@ _HOMES = {
     "UserMessage": "wigwag.server.results.prompt_messages",
     "VerifiedToken": "wigwag.server.authorization.contract",
     "VerifierUnavailable": "wigwag.errors",
+    "WorkloadIdentity": "wigwag.client.authorization.oauth",
     "connect_sync": "wigwag.client.sync",
     "elicit": "wigwag.server.asking.questions",
     "elicit_url": "wigwag.server.asking.questions",
@@ -160,13 +175,17 @@ _HOMES = {
 
 __all__ = [
     "AcceptedElicitation",
+    "ApiKey",
     "AssistantMessage",
     "Audio",
+    "AuthorizationFailed",
+    "BearerToken",
     "CacheHint",
     "CachePolicy",
     "CancelledElicitation",
     "Client",
     "ClientContext",
+    "ClientCredentials",
     "ClientEvent",
     "ClientGroup",
     "ConnectionClosed",
@@ -177,6 +196,7 @@ __all__ = [
     "Elicit",
     "ElicitationOutcome",
     "ElicitationResult",
+    "EnterpriseManaged",
     "File",
     "FileTokenStore",
     "FollowedCall",
@@ -192,6 +212,7 @@ __all__ = [
     "McpError",
     "MemoryTokenStore",
     "Message",
+    "OAuth",
     "Principal",
     "PromptsListChanged",
     "Protection",
@@ -223,6 +244,7 @@ __all__ = [
     "UserMessage",
     "VerifiedToken",
     "VerifierUnavailable",
+    "WorkloadIdentity",
     "__version__",
     "connect_sync",
     "elicit",

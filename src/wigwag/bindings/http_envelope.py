@@ -35,6 +35,12 @@ class Envelope(Struct, frozen=True, gc=False):
     name: str | None = None
     arguments: Raw | UnsetType = UNSET
 
+    @property
+    def operation(self) -> str:
+        """What it is to do, such as `tools/call add`."""
+        method = self.method or ""
+        return method if self.name is None else f"{method} {self.name}"
+
 
 class _Meta(Struct, rename={"version": PROTOCOL_VERSION_KEY}):
     version: str | UnsetType = UNSET

@@ -110,6 +110,8 @@ from wigwag.schema import (
 from wigwag.transports.stdio_client import OnStderr
 
 if TYPE_CHECKING:  # not every client needs them
+    from wigwag.client.authorization.authorizer import ClientAuthorizer
+    from wigwag.client.authorization.choosing import Auth
     from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.callback_names import CallbackNames
     from wigwag.client.middleware import ClientMiddleware, Passage
@@ -140,6 +142,7 @@ class Client:
     - `ConnectionClosed`: it has gone, or was never there.
     - `RemoteProtocolError`: what it answered makes no sense.
     - `LocalProtocolError`: it cannot be asked this; nothing was sent.
+    - `AuthorizationFailed` and its kinds, only with `auth`: there is no token for it.
 
     For a URL these may be more special: `ServerUnreachable` and its kinds, `HttpStatusError`,
     `NotMcp`.
@@ -187,6 +190,12 @@ class Client:
             with its own proxies and limits; it is not closed. Without it the client makes its own,
             which takes proxies from the environment (`HTTPS_PROXY`, `NO_PROXY`) and keeps no
             cookies.
+        auth: How requests to a URL are authorized: `"oauth"` lets the user log in, in a browser,
+            when the server wants that, and keeps the tokens; an `OAuth`, which has options for it;
+            `ClientCredentials`, `WorkloadIdentity` or `EnterpriseManaged` for machines; a token, as
+            a text or `BearerToken`; an `ApiKey`; or a function, called for each request, that
+            returns a token or headers and may be `async`. What is not obtained is an
+            `AuthorizationFailed`. While the user logs in no timeout counts.
         era_cache: Where it is kept which era a server is of, so that another client need not find
             out: a mapping of yours, which you may store. By default it is that of URLs alone, and
             lasts as long as this process. What proves wrong is found out anew.
@@ -203,7 +212,7 @@ class Client:
             what they are asked, and `elicitation_callback` is asked for pages, too.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a keyword of its own, and most are never given
+    def __init__(  # noqa: PLR0913, PLR0915 - each is a keyword of its own, and most are never given
         self,
         target: Any,
         *,
@@ -231,6 +240,7 @@ class Client:
         headers: Headers | None = None,
         ssl: TLS | None = None,
         http_client: Any = None,
+        auth: Auth | None = None,
         era_cache: EraCache | None = None,
         prior_discover: DiscoverResult | None = None,
         cache: bool | CacheStore | CachePolicy = True,
@@ -255,7 +265,9 @@ class Client:
             headers=headers,
             ssl=ssl,
             http_client=http_client,
+            auth=auth,
         )
+        capabilities = _with_extensions(capabilities, opener.auth)
         events = Events(opener.name, on_event)
         answers = Answers(
             sampling=sampling,
@@ -265,6 +277,9 @@ class Client:
             who=self._who,
         )
         self._answers = answers
+        self._auth = opener.auth
+        if opener.auth is not None:
+            opener.auth.tell = lambda news: events.tell(news, None)
         eras: EraCache = {}
         if opener.is_http_sse and opener.url is not None:  # it was said to be so
             eras = {opener.url: HTTP_SSE}
@@ -306,6 +321,7 @@ class Client:
             name=opener.name,
             headers=headers,
             http_client=http_client,
+            auth=opener.auth,
         )
         self._asking = Asking(
             self._link, resending, answers, timeouts, self._list_tools_anew, self._cache
@@ -335,6 +351,7 @@ class Client:
             ServerStartFailed: A server process could not be started, or ended at once.
             ConnectionClosed: The connection ended meanwhile.
             HttpStatusError: An HTTP server refused; 401 and 403 mean that it wants credentials.
+            AuthorizationFailed: There are none, though `auth` says how to get them.
             ServerUnreachable: There is no HTTP server.
             TransportError: Nobody can be reached there.
             NotMcp: What answers is no MCP server.
@@ -356,6 +373,8 @@ class Client:
             await self._link.close()
         finally:
             await self._watching.close()
+            if self._auth is not None:
+                await self._auth.aclose()
             if self._cache is not None:
                 await self._cache.closed()
 
@@ -1230,6 +1249,18 @@ class Client:
 
     def _note_lost(self, reason: Exception) -> None:
         self._listeners.note_lost(reason)
+
+
+def _with_extensions(
+    capabilities: ClientCapabilities | None, auth: ClientAuthorizer | None
+) -> ClientCapabilities | None:
+    """Return capabilities that also declare the extensions which authorization makes use of."""
+    if auth is None or not auth.extensions:
+        return capabilities
+    declared = capabilities or ClientCapabilities()
+    known = {} if declared.extensions is UNSET else declared.extensions
+    both = {**{name: {} for name in auth.extensions}, **known}
+    return msgspec.structs.replace(declared, extensions=both)
 
 
 def _mode_of(mode: str, revision: str | None) -> str:

@@ -22,7 +22,7 @@ _logger = logging.getLogger("wigwag.client")
 _SECTIONS: Final = ("mcpServers", "servers")
 _KNOWN: Final = {
     *("type", "transport", "command", "args", "env", "envFile", "cwd"),
-    *("url", "headers", "disabled"),
+    *("url", "headers", "auth", "disabled"),
 }
 _TRANSPORTS: Final = {
     "stdio": "stdio",
@@ -43,11 +43,13 @@ class UrlServer(Struct, frozen=True):
         url: The URL.
         headers: What each request carries besides.
         is_http_sse: Whether it is said to be of HTTP+SSE, which came before Streamable HTTP.
+        auth: How they are authorized: `oauth`, or a token.
     """
 
     url: str
     headers: Mapping[str, str]
     is_http_sse: bool
+    auth: str | None = None
 
 
 class CommandOfEntry(StdioServerParameters, frozen=True):
@@ -101,7 +103,12 @@ class ServerEntry:
         if not url.lower().startswith(("http://", "https://")):
             raise self._error("url", "a URL begins with http:// or https://")
         headers = self._texts("headers")
-        return UrlServer(url, headers, transport == "sse")
+        auth = self._fields.get("auth")
+        if auth is not None:
+            if not isinstance(auth, str):
+                raise self._error("auth", f'it is "oauth" or a token, not {_kind(auth)}')
+            auth = self._text("auth", auth)
+        return UrlServer(url, headers, transport == "sse", auth)
 
     @property
     def _title(self) -> str:

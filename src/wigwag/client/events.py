@@ -22,6 +22,8 @@ EventKind = Literal[
     "stream_resumed",
     "request_resent",
     "listen_reopened",
+    "logged_in",
+    "token_refreshed",
 ]
 
 _WORDS: Final[dict[EventKind, str]] = {
@@ -31,6 +33,8 @@ _WORDS: Final[dict[EventKind, str]] = {
     "stream_resumed": "went on with a stream that was cut",
     "request_resent": "asked again",
     "listen_reopened": "listens again",
+    "logged_in": "got a new token",
+    "token_refreshed": "refreshed the token",
 }
 
 
@@ -43,6 +47,8 @@ class ClientEvent(Struct, frozen=True, kw_only=True):
             same for any other connection. `stream_resumed`: a legacy stream was cut, and went on.
             `request_resent`: a request was lost, and was sent again. `listen_reopened`: a
             subscription was cut, and whoever listens is told what may have been missed.
+            `logged_in`: there was no token for the server, or none that allows enough, and now
+            there is. `token_refreshed`: the token had expired, and there is a new one.
         server: The server, in words for a person.
         reason: What had happened.
         method: The method that it is about, if it is about one.

@@ -7,7 +7,7 @@ import logging
 import os
 from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Final, Literal, Self, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -32,6 +32,8 @@ from wigwag.schema import (
 __all__ = ["ClientGroup", "Status"]
 
 _logger = logging.getLogger("wigwag.client")
+
+_OF_URLS: Final = ("auth", "http_client", "ssl")
 
 Status = Literal["connecting", "connected", "failed", "disconnected"]
 Kind = Literal["tools", "prompts", "resources", "resource_templates"]
@@ -60,7 +62,8 @@ class ClientGroup:
         patience: Seconds that `connect`, `add` and the lists wait for servers that are slow to come
             up. Those go on connecting behind the scenes. By default until each is connected or has
             failed, for which it has `timeouts.connect`.
-        options: What each `Client` gets; `ssl` and `http_client` only those of URLs.
+        options: What each `Client` gets; `auth`, `ssl` and `http_client` only those
+            of URLs.
 
     Raises:
         ValueError: The configuration is none, or `headers` are meant for all servers.
@@ -457,7 +460,7 @@ class _Member:
     def _new_client(self) -> Client:
         options = dict(self._options)
         if not is_for_url(self._target):
-            options = {key: options[key] for key in options if key not in ("ssl", "http_client")}
+            options = {key: options[key] for key in options if key not in _OF_URLS}
         return Client(self._target, **options)
 
     async def list(self, kind: Kind) -> list[Any] | None:
@@ -506,3 +509,16 @@ def _check_headers(options: Mapping[str, Any]) -> None:
         raise ValueError(
             "`headers` are for one server: write them into its entry, or give them to `add`"
         )
+    auth = options.get("auth")
+    if auth is not None and not _is_for_many(auth):
+        raise ValueError(
+            "a token is for one server: write `auth` into its entry, or give it to `add`; "
+            '"oauth" and OAuth() get one for each'
+        )
+
+
+def _is_for_many(auth: Any) -> bool:
+    """Tell whether an `auth` gets another token for each server."""
+    from wigwag.client.authorization.oauth import OAuthWay  # noqa: PLC0415 - few use it
+
+    return isinstance(auth, OAuthWay) or (isinstance(auth, str) and auth.lower() == "oauth")

@@ -36,6 +36,7 @@ from wigwag.protocol.events import Connected, NotificationReceived, RequestRecei
 from wigwag.runtime.client_connection import ClientConnection
 from wigwag.schema import MODERN_REVISIONS, DiscoverResult
 from wigwag.transports.contract import Connection
+from wigwag.transports.pausable_timeout import PausableTimeout
 
 __all__ = ["Link", "Reactions", "Timeouts", "in_one_line"]
 
@@ -253,7 +254,8 @@ class Link:
             self._prior, self.is_on_trust = None, False
         self._stalled = (None, "")
         try:
-            async with asyncio.timeout(self._timeouts.connect):
+            async with PausableTimeout(self._timeouts.connect) as limit:
+                self._opener.limit = limit
                 live = await self._open_as(self._eras.get(self._opener.key or ""))
         except TimeoutError:
             raise self._not_ready() from None

@@ -18,7 +18,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -54,6 +54,9 @@ from wigwag.schema import (
 )
 from wigwag.stores.contract import CacheStore
 from wigwag.stores.memory import MemoryCacheStore
+
+if TYPE_CHECKING:
+    from wigwag.client.authorization.authorizer import ClientAuthorizer
 
 __all__ = ["CacheInfo", "ResponseCache", "cache_of", "principal_of"]
 
@@ -423,6 +426,7 @@ def cache_of(
     name: str,
     headers: Any,
     http_client: Any,
+    auth: ClientAuthorizer | None = None,
 ) -> ResponseCache | None:
     """Return the cache that a client is to have; `None` if it is to have none.
 
@@ -432,6 +436,7 @@ def cache_of(
         name: What the log calls the server.
         headers: What requests carry besides.
         http_client: What makes the requests.
+        auth: What authorizes them.
 
     Raises:
         TypeError: It is nothing that a user can want.
@@ -445,17 +450,20 @@ def cache_of(
         policy = CachePolicy(store=cast("CacheStore", cache))
     elif cache is not True:
         raise TypeError(f"`cache` is True, False, a CachePolicy or a store, not {cache!r}")
-    principal = principal_of(policy, headers, http_client)
+    principal = principal_of(policy, headers, http_client, auth)
     return ResponseCache(policy, url=url, name=name, principal=principal)
 
 
-def principal_of(policy: CachePolicy, headers: Any, http_client: Any) -> Callable[[], str | None]:
+def principal_of(
+    policy: CachePolicy, headers: Any, http_client: Any, auth: ClientAuthorizer | None = None
+) -> Callable[[], str | None]:
     """Return what tells who asks, in a form that gives nothing away.
 
     Args:
         policy: It may say who.
         headers: What requests carry besides: another one who asks may have others.
         http_client: What makes the requests; it may add credentials of which nothing is known.
+        auth: What authorizes them: after a log-in it may be another who asks.
     """
     given = policy.principal
     if isinstance(given, str):
@@ -472,10 +480,19 @@ def principal_of(policy: CachePolicy, headers: Any, http_client: Any) -> Callabl
     if callable(headers) or http_client is not None:
         return lambda: None
     own = _unique()
-    if not headers:
+    if not headers and auth is None:
         return lambda: own
-    # A mapping that is changed later changes who asks.
-    return lambda: _digest(own, *(part for item in sorted(headers.items()) for part in item))
+
+    def who_asks() -> str | None:
+        who = "" if auth is None else auth.principal()
+        if who is None:
+            return None
+        # A mapping that is changed later changes who asks.
+        return _digest(
+            own, who, *(part for item in sorted((headers or {}).items()) for part in item)
+        )
+
+    return who_asks
 
 
 async def _landing(flight: _Flight) -> Raw:

@@ -13,9 +13,11 @@ import msgspec
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.transports.contract import Connection
+from wigwag.transports.pausable_timeout import PausableTimeout
 from wigwag.transports.stdio_client import OnStderr, StdioServerParameters, spawn_server
 
 if TYPE_CHECKING:  # only HTTP and configurations need them
+    from wigwag.client.authorization.authorizer import ClientAuthorizer
     from wigwag.client.configuration import ServerEntry
     from wigwag.transports.http_client_engine import TLS, Headers, HttpOptions
 
@@ -43,9 +45,11 @@ class Opener:
         whole_url: The same with all that is in it.
         key: What it is known by from one time to the next; `None` where there is nothing to know.
         is_http_sse: Whether the server is said to be of HTTP+SSE.
+        auth: What authorizes its requests.
+        limit: The time there is to open one; it stands still while somebody logs in for that.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - most are given for few kinds of targets
         self,
         open: Open,
         name: str,
@@ -56,6 +60,7 @@ class Opener:
         whole_url: str | None = None,
         key: str | None = None,
         is_http_sse: bool = False,
+        auth: ClientAuthorizer | None = None,
     ) -> None:
         self.open = open
         self.name = name
@@ -65,9 +70,21 @@ class Opener:
         self.whole_url = whole_url
         self.key = key or url
         self.is_http_sse = is_http_sse
+        self.auth = auth
+        self.limit: PausableTimeout | None = None
+
+    def hold(self) -> None:
+        """Stop counting the time to open a connection."""
+        if self.limit is not None:
+            self.limit.hold()
+
+    def release(self) -> None:
+        """Go on counting it."""
+        if self.limit is not None:
+            self.limit.release()
 
 
-def opener_for(
+def opener_for(  # noqa: PLR0913 - the options of `Client`, as they are
     target: Any,
     *,
     env: Mapping[str, str] | None = None,
@@ -77,6 +94,7 @@ def opener_for(
     headers: Headers | None = None,
     ssl: TLS | None = None,
     http_client: Any = None,
+    auth: Any = None,
 ) -> Opener:
     """Return what opens connections to a target.
 
@@ -92,6 +110,7 @@ def opener_for(
         headers: What requests to a URL carry besides.
         ssl: What servers are trusted.
         http_client: What makes the requests to a URL.
+        auth: How requests to a URL are authorized.
 
     Raises:
         ValueError: Nothing can be opened by that name, or the configuration makes no sense.
@@ -99,16 +118,17 @@ def opener_for(
         TypeError: It is none of these.
     """
     if _is_url(target):
-        return _http_opener(target, headers, ssl, http_client, max_message_bytes)
+        return _http_opener(target, headers, ssl, http_client, max_message_bytes, auth)
     entry = _entry_of(target)
     if entry is not None:
         target = entry.resolve()
         if not isinstance(target, StdioServerParameters):
             headers = _laid_over(target.headers, headers)
-            opener = _http_opener(target.url, headers, ssl, http_client, max_message_bytes)
+            auth = target.auth if auth is None else auth
+            opener = _http_opener(target.url, headers, ssl, http_client, max_message_bytes, auth)
             opener.is_http_sse = target.is_http_sse
             return opener
-    _check_not_given(headers=headers, ssl=ssl, http_client=http_client)
+    _check_not_given(headers=headers, ssl=ssl, http_client=http_client, auth=auth)
     server = _as_process(target)
     if server is not None:
         return _process_opener(server, env, cwd, on_stderr, max_message_bytes)
@@ -258,6 +278,7 @@ def _http_opener(
     ssl: TLS | None,
     http_client: Any,
     max_message_bytes: int,
+    auth: Any,
 ) -> Opener:
     from wigwag.transports.http_client_engine import (  # noqa: PLC0415
         HttpOptions,
@@ -273,16 +294,28 @@ def _http_opener(
         raise ValueError(f"{url!r} is no URL: write https://host/path, with a port if need be")
     if http_client is not None and library_of(http_client) != "aiohttp" and ssl is not None:
         raise ValueError("`ssl` is for aiohttp: give it to your own client as `verify` instead")
-    options = HttpOptions(
-        headers=headers, ssl=ssl, http_client=http_client, max_message_bytes=max_message_bytes
-    )
-    return Opener(
+    authorizer: ClientAuthorizer | None = None
+    if auth is not None:
+        from wigwag.client.authorization.choosing import authorizer_for  # noqa: PLC0415
+
+        authorizer = authorizer_for(auth, url, headers=headers, ssl=ssl)
+    opener = Opener(
         lambda: _open_http(url, options),
         f"the server at {public_url(url)}",
         open_older=lambda: _open_http_sse(url, options),
         url=public_url(url),
         whole_url=url,
+        auth=authorizer,
     )
+    options = HttpOptions(
+        headers=headers,
+        ssl=ssl,
+        http_client=http_client,
+        max_message_bytes=max_message_bytes,
+        auth=authorizer,
+        held=None if authorizer is None else opener,
+    )
+    return opener
 
 
 async def _open_http(url: str, options: HttpOptions) -> Connection:

@@ -53,10 +53,11 @@ class InFlight:
         before: The number before the first id; others where several processes ask in one session.
     """
 
-    __slots__ = ("_last_id", "_requests")
+    __slots__ = ("_held", "_last_id", "_requests")
 
     def __init__(self, before: int = 0) -> None:
         self._requests: dict[RequestId, OutgoingRequest] = {}
+        self._held: dict[RequestId, float] = {}
         self._last_id = before
 
     def __len__(self) -> int:
@@ -91,9 +92,28 @@ class InFlight:
         self._requests.clear()
         return requests
 
+    def hold(self, request_id: RequestId, now: float) -> None:
+        """Let a request wait without limit: what holds it up is not the peer."""
+        request = self._requests.get(request_id)
+        if request is not None and request_id not in self._held:
+            self._held[request_id] = now
+            request.deadline = inf
+
+    def release(self, request_id: RequestId, now: float) -> float:
+        """Let its limits count again, as if no time had passed; return how much has."""
+        since = self._held.pop(request_id, None)
+        request = self._requests.get(request_id)
+        if since is None or request is None:
+            return 0.0
+        request.sent_at += now - since
+        request.ceiling += now - since
+        request.deadline = min(now + request.idle_timeout, request.ceiling)
+        return now - since
+
     def touch(self, request: OutgoingRequest, now: float) -> None:
         """Note a sign of life from the peer: the idle limit starts anew."""
-        request.deadline = min(now + request.idle_timeout, request.ceiling)
+        if request.id not in self._held:
+            request.deadline = min(now + request.idle_timeout, request.ceiling)
 
     def next_deadline(self) -> float | None:
         """Return when `expired` should be called next; `None` while nothing can expire."""

@@ -7,6 +7,7 @@ Spec: basic/authorization/client-registration#authorization-server-binding
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -77,11 +78,14 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What it allows, as far as it is known."""
     requested_scopes: Scopes = ()
 
+    @property
+    def fresh_until(self) -> float:
+        """Until when the access token is worth sending; `inf` if that is not known."""
+        return inf if self.expires_at is None else self.expires_at - _LEEWAY_SECONDS
+
     def is_fresh(self, now: float) -> bool:
         """Tell whether the access token is worth sending."""
-        if self.expires_at is None:
-            return True
-        return now < self.expires_at - _LEEWAY_SECONDS
+        return now < self.fresh_until
 
     def has_expired(self, now: float) -> bool:
         """Tell whether the access token is certainly no longer good."""

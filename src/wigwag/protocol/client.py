@@ -486,6 +486,20 @@ class ClientProtocol(PeerProtocol):
                 event.error.__cause__ = failure
         return events
 
+    def hold(self, request_id: RequestId, *, now: float) -> None:
+        """Let a request of ours wait without limit: it is held up on this side, not by the server.
+
+        It may be waiting for a person to log in.
+        """
+        self._outgoing.hold(request_id, now)
+
+    def release(self, request_id: RequestId, *, now: float) -> None:
+        """Let its limits count again."""
+        is_connecting = self._connecting is not None and self._connecting.id == request_id
+        held_for = self._outgoing.release(request_id, now)
+        if is_connecting:
+            self._connect_by += held_for
+
     # --- requests and notifications of ours
 
     def send_request(

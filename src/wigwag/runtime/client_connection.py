@@ -298,6 +298,17 @@ class ClientConnection:
             self._note(event)
         self._flush()
 
+    def request_held(self, request_id: RequestId) -> None:
+        """Let no limit of the request count."""
+        self._protocol.hold(request_id, now=self._loop.time())
+
+    def request_released(self, request_id: RequestId) -> None:
+        """Let its limits count again."""
+        self._protocol.release(request_id, now=self._loop.time())
+        deadline = self._protocol.next_deadline()
+        if deadline is not None and deadline < self._timer_at:
+            self._arm(deadline)
+
     def session_lost(self, reason: SessionLost) -> None:
         """Take no more requests; those in flight may still be answered."""
         if self._reason is None:

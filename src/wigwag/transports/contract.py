@@ -81,6 +81,14 @@ class ExchangeReceiver(Receiver, Protocol):
         """
         ...
 
+    def request_held(self, request_id: RequestId) -> None:
+        """Learn that the request waits to be authorized, perhaps by a person who is logging in."""
+        ...
+
+    def request_released(self, request_id: RequestId) -> None:
+        """Learn that it does not wait for that any more."""
+        ...
+
     def session_lost(self, reason: SessionLost) -> None:
         """Learn that nothing more can be asked here. What was asked may still be answered."""
         ...

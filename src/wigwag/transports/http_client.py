@@ -43,10 +43,11 @@ from wigwag.schema import (
     V2025_03_26,
 )
 from wigwag.transports.contract import Received
-from wigwag.transports.http_client_connection import HttpConnection
+from wigwag.transports.http_client_connection import HeldRequest, HttpConnection, wait_held
 from wigwag.transports.http_client_engine import HttpResponse
 from wigwag.transports.http_client_peer import HttpPeer
 from wigwag.transports.http_client_stream import EventStream, is_event_stream
+from wigwag.transports.pausable_timeout import PausableTimeout
 
 __all__ = ["StreamableHttpConnection"]
 
@@ -149,12 +150,19 @@ class StreamableHttpConnection(HttpConnection):
         """Post a request and deliver what comes back."""
         request_id = envelope.request_id
         assert request_id is not None
+        held = self._held(request_id)
         try:
             if self._greeting is not None:
-                await self._wait_greeted(self._greeting)
+                await self._wait_greeted(self._greeting, held)
             if self._lost is not None:
                 raise SessionLost(self._lost.reason, was_refused=True)
-            response = await self._peer.request("POST", self._headers_for(envelope), message)
+            response = await self._peer.request(
+                "POST",
+                self._headers_for(envelope),
+                message,
+                operation=envelope.operation,
+                held=held,
+            )
             try:
                 await self._receive(envelope, request_id, response)
             finally:
@@ -233,7 +241,8 @@ class StreamableHttpConnection(HttpConnection):
         def is_answered() -> bool:
             return not self._receiver.is_waiting(request_id)
 
-        stream = self._stream(deliver, is_answered, envelope.method)
+        held = self._held(request_id)
+        stream = self._stream(deliver, is_answered, envelope.method, held)
         await stream.read(response)
         if is_answered():
             return
@@ -264,6 +273,7 @@ class StreamableHttpConnection(HttpConnection):
         deliver: Callable[[Sequence[Received]], None],
         is_done: Callable[[], bool],
         method: str | None = None,
+        held: HeldRequest | None = None,
     ) -> EventStream:
         def note_resumed(reason: str, is_whole: bool) -> None:  # noqa: FBT001
             self._receiver.stream_resumed(method, reason, is_whole=is_whole)
@@ -274,6 +284,7 @@ class StreamableHttpConnection(HttpConnection):
             deliver=deliver,
             is_done=is_done,
             on_resumed=note_resumed,
+            held=held,
         )
 
     def _deliver(self, messages: Sequence[Received], request_id: RequestId | None = None) -> None:
@@ -304,8 +315,14 @@ class StreamableHttpConnection(HttpConnection):
         """Post a notification or a response of ours; that it was refused is for the log."""
         what = envelope.method or "an answer"
         try:
-            async with asyncio.timeout(_ACCEPT_TIMEOUT):
-                response = await self._peer.request("POST", self._headers_for(envelope), message)
+            async with PausableTimeout(_ACCEPT_TIMEOUT) as limit:
+                response = await self._peer.request(
+                    "POST",
+                    self._headers_for(envelope),
+                    message,
+                    operation=envelope.operation,
+                    held=limit,
+                )
                 try:
                     if not 200 <= response.status < 300:
                         raise await self._refusal(envelope, response)
@@ -321,9 +338,9 @@ class StreamableHttpConnection(HttpConnection):
             if envelope.method == NOTIFICATIONS_INITIALIZED and not self._is_closed:
                 self._listening = self._loop.create_task(self._listen())
 
-    async def _wait_greeted(self, greeting: asyncio.Task[None]) -> None:
+    async def _wait_greeted(self, greeting: asyncio.Task[None], held: HeldRequest | None) -> None:
         """Let no request overtake the end of the handshake: each has a connection of its own."""
-        await asyncio.wait({greeting})
+        await wait_held(greeting, held)
         if self._greeting is greeting:
             self._greeting = None
 

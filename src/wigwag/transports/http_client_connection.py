@@ -5,8 +5,32 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 
+from wigwag.jsonrpc.messages import RequestId
 from wigwag.transports.contract import ExchangeReceiver, Receiver
 from wigwag.transports.http_client_peer import HttpPeer
+
+__all__ = ["HeldRequest", "HttpConnection", "wait_held"]
+
+
+class HeldRequest:
+    """Tells a receiver when one of its requests is held up.
+
+    Args:
+        receiver: The receiver.
+        request_id: The request.
+    """
+
+    def __init__(self, receiver: ExchangeReceiver, request_id: RequestId) -> None:
+        self._receiver = receiver
+        self._request_id = request_id
+
+    def hold(self) -> None:
+        """Say that it is."""
+        self._receiver.request_held(self._request_id)
+
+    def release(self) -> None:
+        """Say that it is not any more."""
+        self._receiver.request_released(self._request_id)
 
 
 class HttpConnection(ABC):
@@ -38,6 +62,10 @@ class HttpConnection(ABC):
             self._peer.abort()
             self._report_lost(None)
 
+    def _held(self, request_id: RequestId) -> HeldRequest | None:
+        """Return what is told when a request is held up, where one can be."""
+        return HeldRequest(self._receiver, request_id) if self._peer.is_authorized else None
+
     @abstractmethod
     async def aclose(self) -> None:
         """Send what is left, then end the connection. May be called twice."""
@@ -58,3 +86,14 @@ class HttpConnection(ABC):
             await self._loop.create_future()
         finally:
             await self.aclose()
+
+
+async def wait_held(earlier: asyncio.Task[None], held: HeldRequest | None) -> None:
+    """Let a request wait for an earlier message, which may be held up by a person itself."""
+    if held is not None:
+        held.hold()
+    try:
+        await asyncio.wait({earlier})
+    finally:
+        if held is not None:
+            held.release()

@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
 from wigwag.bindings.lines import DEFAULT_MAX_LINE_BYTES
 from wigwag.errors import ConnectionClosed
+
+if TYPE_CHECKING:
+    from wigwag.transports.http_client_authorization import Authorizer, Held
 
 __all__ = [
     "TLS",
@@ -101,12 +104,16 @@ class HttpOptions(Struct, frozen=True, kw_only=True):
         ssl: What servers are trusted: a context, or a file with certificates.
         http_client: An `aiohttp.ClientSession` or `httpx2.AsyncClient` to use.
         max_message_bytes: Longest message accepted.
+        auth: What authorizes them.
+        held: What is told besides when a request is held up for that.
     """
 
     headers: Headers | None = None
     ssl: TLS | None = None
     http_client: Any = None
     max_message_bytes: int = DEFAULT_MAX_LINE_BYTES
+    auth: Authorizer | None = None
+    held: Held | None = None
 
 
 def library_of(http_client: Any) -> str:

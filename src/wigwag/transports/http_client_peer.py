@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import urljoin
 
 from wigwag._version import __version__
 from wigwag.errors import HttpStatusError, RemoteProtocolError
+from wigwag.transports.http_client_authorization import Held, RequestAuthorization
 from wigwag.transports.http_client_engine import (
     HttpEngine,
     HttpOptions,
@@ -22,6 +25,8 @@ __all__ = ["HttpPeer", "open_peer"]
 # A body that says why a request was refused is no longer than this.
 _MAX_REFUSAL_BYTES: Final = 256 * 1024
 _MAX_REDIRECTS: Final = 3
+# Whoever authorizes gives up before; this is for who does not.
+_MAX_AUTHORIZATIONS: Final = 8
 _USER_AGENT: Final = f"wigwag/{__version__}"
 
 _OF_THE_PROTOCOL: Final = ("accept", "content-length", "content-type", "last-event-id")
@@ -62,6 +67,13 @@ class HttpPeer:
         self.max_message_bytes = options.max_message_bytes
         self._engine = engine
         self._headers = options.headers
+        self._auth = options.auth
+        self._held = options.held
+
+    @property
+    def is_authorized(self) -> bool:
+        """Whether something authorizes the requests, which may take its time."""
+        return self._auth is not None
 
     async def request(
         self,
@@ -70,6 +82,8 @@ class HttpPeer:
         body: bytes | None = None,
         *,
         url: str | None = None,
+        operation: str = "",
+        held: Held | None = None,
     ) -> HttpResponse:
         """Make a request and wait for the head of the response.
 
@@ -81,8 +95,11 @@ class HttpPeer:
             headers: Headers of the protocol; more are added to them.
             body: The body of a POST.
             url: Another URL of the same origin.
+            operation: What it is to do, for who authorizes it.
+            held: What is told when it has to wait for that.
 
         Raises:
+            AuthorizationFailed: There is nothing to authorize it with.
             ServerUnreachable: There is no connection.
             ConnectionClosed: The connection was cut.
             LocalProtocolError: A header cannot be sent.
@@ -92,19 +109,66 @@ class HttpPeer:
         else:
             headers = await self._with_users(self._headers, headers)
         target = url or self.url
+        if self._auth is not None:
+            if method == "DELETE":  # nobody waits until it can be said well that it is over
+                headers = _with_ours(headers, self._auth.at_hand(method, target))
+            else:
+                return await self._authorized(
+                    self._auth.begin(operation), method, target, headers, body, held
+                )
         response = await self._engine.request(method, target, headers, body)
         if response.status < 300:  # mostly
             return response
         for _ in range(_MAX_REDIRECTS):
-            if response.status not in (307, 308):
-                break
-            location = urljoin(target, response.header("location"))
-            if not is_same_origin(location, target):
+            location = _redirection(response, target)
+            if location is None:
                 break
             await response.aclose()
             target = location
             response = await self._engine.request(method, target, headers, body)
         return response
+
+    async def _authorized(
+        self,
+        authorization: RequestAuthorization,
+        method: str,
+        target: str,
+        headers: dict[str, str],
+        body: bytes | None,
+        held: Held | None,
+    ) -> HttpResponse:
+        """Make a request, again if that is of use when it was refused for want of authorization."""
+        redirects = renewals = 0
+        while True:
+            with self._holding(held):
+                ours = await authorization.headers(method, target)
+            response = await self._engine.request(method, target, _with_ours(headers, ours), body)
+            if authorization.is_refusal(response):
+                if renewals == _MAX_AUTHORIZATIONS:
+                    return response
+                renewals += 1
+                await response.aclose()
+                with self._holding(held):
+                    await authorization.renew()
+                continue
+            location = _redirection(response, target)
+            if location is None or redirects == _MAX_REDIRECTS:
+                return response
+            redirects += 1
+            await response.aclose()
+            target = location
+
+    @contextmanager
+    def _holding(self, held: Held | None) -> Iterator[None]:
+        """Let no time count meanwhile."""
+        told = [one for one in (held, self._held) if one is not None]
+        for one in told:
+            one.hold()
+        try:
+            yield
+        finally:
+            for one in told:
+                one.release()
 
     async def aclose(self) -> None:
         """Free what the engine holds."""
@@ -170,3 +234,17 @@ class HttpPeer:
 def _is_of_the_protocol(name: str) -> bool:
     """Tell whether a header is set by the protocol, or left out because it must not be there."""
     return name in _OF_THE_PROTOCOL or name.startswith("mcp-")
+
+
+def _with_ours(headers: dict[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of a request with those that authorize it, which prevail."""
+    names = {name.lower() for name in ours}
+    return {**{n: v for n, v in headers.items() if n.lower() not in names}, **ours}
+
+
+def _redirection(response: HttpResponse, url: str) -> str | None:
+    """Return where a request is to be made instead, if it may be made there."""
+    if response.status not in (307, 308):
+        return None
+    location = urljoin(url, response.header("location"))
+    return location if is_same_origin(location, url) else None

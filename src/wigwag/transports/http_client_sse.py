@@ -17,10 +17,12 @@ from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
 from wigwag.errors import ConnectionClosed, NotMcp
 from wigwag.schema import NOTIFICATIONS_INITIALIZED
 from wigwag.transports.contract import Received, Receiver
-from wigwag.transports.http_client_connection import HttpConnection
+from wigwag.transports.http_client_authorization import Held
+from wigwag.transports.http_client_connection import HttpConnection, wait_held
 from wigwag.transports.http_client_engine import HttpResponse, is_same_origin, public_url
 from wigwag.transports.http_client_peer import HttpPeer
 from wigwag.transports.http_client_stream import is_event_stream
+from wigwag.transports.pausable_timeout import PausableTimeout
 
 __all__ = ["HttpSseConnection", "open_http_sse"]
 
@@ -41,8 +43,10 @@ async def open_http_sse(peer: HttpPeer) -> HttpSseConnection:
     """
     response: HttpResponse | None = None
     try:
-        async with asyncio.timeout(_ENDPOINT_TIMEOUT):
-            response = await peer.request("GET", {"Accept": EVENT_STREAM})
+        async with PausableTimeout(_ENDPOINT_TIMEOUT) as limit:
+            response = await peer.request(
+                "GET", {"Accept": EVENT_STREAM}, operation="GET", held=limit
+            )
             if response.status != 200:
                 raise await peer.refusal(response)
             if not is_event_stream(response):
@@ -168,12 +172,13 @@ class HttpSseConnection(HttpConnection):
         """Post a message; the answer to it comes on the stream."""
         try:
             if envelope.request_id is None:
-                async with asyncio.timeout(_ACCEPT_TIMEOUT):
-                    await self._request(message)
+                async with PausableTimeout(_ACCEPT_TIMEOUT) as limit:
+                    await self._request(envelope, message, limit)
             else:
+                held = self._held(envelope.request_id)
                 if self._greeting is not None:  # no request overtakes the end of the handshake
-                    await asyncio.wait({self._greeting})
-                await self._request(message)
+                    await wait_held(self._greeting, held)
+                await self._request(envelope, message, held)
         except Exception as error:  # noqa: BLE001 - also of the user's function for headers
             what = envelope.method or "an answer"
             if envelope.request_id is not None:
@@ -183,9 +188,16 @@ class HttpSseConnection(HttpConnection):
             else:
                 _logger.warning("%s was not accepted: %s", what, error)
 
-    async def _request(self, message: bytes) -> None:
+    async def _request(self, envelope: Envelope, message: bytes, held: Held | None) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        response = await self._peer.request("POST", headers, message, url=self._endpoint)
+        response = await self._peer.request(
+            "POST",
+            headers,
+            message,
+            url=self._endpoint,
+            operation=envelope.operation,
+            held=held,
+        )
         try:
             if not 200 <= response.status < 300:
                 raise await self._peer.refusal(response)

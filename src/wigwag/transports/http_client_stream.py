@@ -14,6 +14,7 @@ from typing import Final
 from wigwag.bindings.sse import EVENT_STREAM, SseDecoder
 from wigwag.errors import ConnectionClosed, HttpStatusError, TransportError
 from wigwag.transports.contract import Received
+from wigwag.transports.http_client_authorization import Held
 from wigwag.transports.http_client_engine import HttpResponse
 from wigwag.transports.http_client_peer import HttpPeer
 
@@ -42,6 +43,7 @@ class EventStream:
         is_done: Tells whether what was waited for has come.
         on_resumed: Called when it goes on after an end, with the reason for that, and whether it
             goes on behind the last event.
+        held: What is told when it has to wait to be authorized.
     """
 
     def __init__(
@@ -52,12 +54,14 @@ class EventStream:
         deliver: Callable[[Sequence[Received]], None],
         is_done: Callable[[], bool],
         on_resumed: Callable[[str, bool], None],
+        held: Held | None = None,
     ) -> None:
         self._peer = peer
         self._headers = headers
         self._deliver = deliver
         self._is_done = is_done
         self._on_resumed = on_resumed
+        self._held = held
         self._end = ""  # of the response that was read last
         self._decoder = SseDecoder(max_event_bytes=peer.max_message_bytes)
         self.is_open = False
@@ -134,7 +138,7 @@ class EventStream:
         headers = {"Accept": EVENT_STREAM, "Cache-Control": "no-store", **self._headers()}
         if self.is_resumable:
             headers["Last-Event-ID"] = self._decoder.last_event_id
-        response = await self._peer.request("GET", headers)
+        response = await self._peer.request("GET", headers, operation="GET", held=self._held)
         try:
             if response.status == 200 and is_event_stream(response):
                 self.is_open = self.was_open = True

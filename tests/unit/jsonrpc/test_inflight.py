@@ -125,3 +125,29 @@ def test_a_request_keeps_what_its_sender_wants_back(token: object) -> None:
 def test_ids_may_begin_elsewhere_where_others_ask_as_well() -> None:
     table = InFlight(41)
     assert [table.next_id(), table.next_id()] == [42, 43]
+
+
+def test_no_limit_counts_while_a_request_is_held() -> None:
+    table = InFlight()
+    request = sent(table, now=0.0, idle_timeout=10.0, ceiling=60.0)
+
+    table.hold(request.id, 5.0)
+    table.hold(request.id, 6.0)
+    table.touch(request, 7.0)
+    assert table.expired(1000.0) == []
+    assert table.next_deadline() is None
+
+    assert table.release(request.id, 1005.0) == 1000.0
+    assert (request.sent_at, request.deadline, request.ceiling) == (1000.0, 1015.0, 1060.0)
+    assert table.release(request.id, 1006.0) == 0.0
+    assert table.expired(1015.0) == [request]
+
+
+def test_what_is_not_in_flight_cannot_be_held() -> None:
+    table = InFlight()
+    table.hold("never", 1.0)
+    assert table.release("never", 2.0) == 0.0
+    request = sent(table)
+    table.hold(request.id, 1.0)
+    table.pop(request.id)
+    assert table.release(request.id, 2.0) == 0.0

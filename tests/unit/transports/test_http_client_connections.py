@@ -66,6 +66,10 @@ class Side:
     def may_resume(self) -> bool:
         return True
 
+    def request_held(self, request_id: RequestId) -> None: ...
+
+    def request_released(self, request_id: RequestId) -> None: ...
+
     def stream_resumed(self, method: str | None, reason: str, *, is_whole: bool) -> None:
         self.resumed.append((method, is_whole))
 
