@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     )
     from wigwag.server.asking.resolver_questions import Elicit, ListRoots, Sample
     from wigwag.server.authorization.contract import TokenVerifier, VerifiedToken
+    from wigwag.server.authorization.introspection_verifier import IntrospectionVerifier
+    from wigwag.server.authorization.jwt_verifier import JwtVerifier
     from wigwag.server.authorization.proof_checking import DPoPRules
     from wigwag.server.authorization.static_tokens import StaticTokens
     from wigwag.server.context import Context
@@ -123,7 +125,9 @@ _HOMES = {
     "HttpStatusError": "wigwag.errors",
     "Image": "wigwag.server.results.media",
     "InputRequired": "wigwag.server.asking.input_required",
+    "IntrospectionVerifier": "wigwag.server.authorization.introspection_verifier",
     "InvalidToken": "wigwag.errors",
+    "JwtVerifier": "wigwag.server.authorization.jwt_verifier",
     "KeyringTokenStore": "wigwag.stores.keyring_tokens",
     "Limits": "wigwag.server.limits",
     "ListRoots": "wigwag.server.asking.resolver_questions",
@@ -205,7 +209,9 @@ __all__ = [
     "HttpStatusError",
     "Image",
     "InputRequired",
+    "IntrospectionVerifier",
     "InvalidToken",
+    "JwtVerifier",
     "KeyringTokenStore",
     "Limits",
     "ListRoots",

@@ -21,10 +21,12 @@ from wigwag.oauth.urls import read_url
 
 __all__ = [
     "DEFAULT_LEEWAY",
+    "MAX_LEEWAY",
     "AccessToken",
     "ClaimNames",
     "check_claims",
     "check_issuer",
+    "check_leeway",
     "check_token_type",
     "is_audience",
     "read_access_token",
@@ -32,6 +34,8 @@ __all__ = [
 
 DEFAULT_LEEWAY: Final = 60.0
 """How far apart clocks may be, in seconds."""
+
+MAX_LEEWAY: Final = 120.0
 
 _ACCESS_TOKEN: Final = "at+jwt"
 _UNSPECIFIC: Final = "jwt"
@@ -107,6 +111,17 @@ def check_token_type(jwt: Jwt, *, is_strict: bool = False) -> None:
     found = [name for name in _OF_ID_TOKENS if name in jwt.claims]
     if found:
         raise InvalidToken(f"it is an ID token, not an access token: it has {found[0]}")
+
+
+def check_leeway(leeway: float) -> float:
+    """Return how far apart clocks may be, if that makes sense.
+
+    Raises:
+        ValueError: It would make expired tokens good.
+    """
+    if not 0 <= leeway <= MAX_LEEWAY:
+        raise ValueError(f"a leeway is between 0 and {MAX_LEEWAY:g} s: set the clocks instead")
+    return leeway
 
 
 def check_issuer(claims: Mapping[str, Any], issuer: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -36,6 +36,9 @@ class IssuerKey(msgspec.Struct, frozen=True):
     """Without private members, should it have been published with them."""
 
 
+_Key = TypeVar("_Key", bound=IssuerKey)
+
+
 def read_key_set(document: Mapping[str, Any]) -> tuple[IssuerKey, ...]:
     """Read a JWK set (RFC 7517 section 5); what cannot be used to verify is passed over.
 
@@ -57,7 +60,7 @@ def read_key_set(document: Mapping[str, Any]) -> tuple[IssuerKey, ...]:
     return tuple(keys)
 
 
-def candidates(keys: Sequence[IssuerKey], kid: object, algorithm: str) -> tuple[IssuerKey, ...]:
+def candidates(keys: Sequence[_Key], kid: object, algorithm: str) -> tuple[_Key, ...]:
     """Return the keys that a token may have been signed with.
 
     Args:

@@ -8,6 +8,7 @@ from time import time
 from typing import Final
 
 from wigwag.errors import InvalidToken, VerifierUnavailable
+from wigwag.oauth.access_tokens import MAX_LEEWAY
 from wigwag.oauth.challenge_writing import write_challenges
 from wigwag.oauth.credentials import (
     MAX_TOKEN_CHARACTERS,
@@ -125,11 +126,17 @@ class Authenticator:
             verified = await verifier.verify(token, resource)
             if verified is None:
                 continue
-            if verified.expires_at is not None and verified.expires_at <= self._clock() - _LEEWAY:
+            # What a verifier forgives, it has looked at.
+            if (
+                verified.expires_at is not None
+                and verified.expires_at <= self._clock() - MAX_LEEWAY
+            ):
                 raise InvalidToken("it has expired", "the token has expired")
             self._verified.add(text, resource, verified)
             return verified
-        raise InvalidToken("no verifier knows it: it is of another issuer, or made up")
+        raise InvalidToken(
+            "no verifier knows it: it is of another issuer, expired, revoked or made up"
+        )
 
     async def _check_binding(
         self,
@@ -157,6 +164,13 @@ class Authenticator:
         await self._proofs.check(
             proofs, method=method, url=url, token=credentials.token, key_thumbprint=thumbprint
         )
+
+    async def aclose(self) -> None:
+        """Break off whatever the verifiers are doing for requests that are no longer served."""
+        for verifier in self._verifiers:
+            close = getattr(verifier, "aclose", None)
+            if close is not None:
+                await close()
 
     def success_headers(self, proofs: Sequence[str]) -> list[tuple[str, str]]:
         """Return headers for the answer to a request that was let in: a nonce, now and then.
@@ -232,7 +246,3 @@ class Authenticator:
             used=used,
             algorithms=rules.algorithms,
         )
-
-
-# What a verifier that checks the time itself may have forgiven.
-_LEEWAY: Final = 120.0

@@ -6,11 +6,50 @@ from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["import_key", "is_signed_by"]
+__all__ = ["check_installed", "import_key", "is_signed_by", "jwk_of_pem"]
 
 _INSTALL: Final = (
     "verifying signatures needs joserfc, which is not installed: pip install 'wigwag[auth]'"
 )
+
+
+def check_installed() -> None:
+    """See to it that signatures can be verified.
+
+    Raises:
+        RuntimeError: joserfc is not installed.
+    """
+    try:
+        import joserfc  # noqa: F401, PLC0415 - only for who verifies
+    except ImportError:
+        raise RuntimeError(_INSTALL) from None
+
+
+def jwk_of_pem(pem: str | bytes) -> dict[str, Any]:
+    """Return a public key as a JWK.
+
+    Raises:
+        ValueError: It is none.
+    """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key  # noqa: PLC0415
+    from joserfc import errors, jwk  # noqa: PLC0415
+
+    raw = pem.encode() if isinstance(pem, str) else pem
+    try:
+        loaded = load_pem_public_key(raw)
+    except (ValueError, UnsupportedAlgorithm):
+        raise ValueError(
+            "a key is no public key in PEM, which begins with -----BEGIN PUBLIC KEY-----"
+        ) from None
+    kinds: tuple[Any, ...] = (jwk.RSAKey, jwk.ECKey, jwk.OKPKey)
+    for kind in kinds:
+        if kind.binding.check_cryptography_key(loaded):
+            try:
+                return dict(kind.import_key(loaded).as_dict(private=False))
+            except (errors.JoseError, ValueError):
+                break
+    raise ValueError("a key is of a kind that signs no tokens")
 
 
 def import_key(key: Mapping[str, str]) -> Any:
@@ -23,10 +62,9 @@ def import_key(key: Mapping[str, str]) -> Any:
         ValueError: Its numbers are not those of a key.
         RuntimeError: joserfc is not installed.
     """
-    try:
-        from joserfc import errors, jwk  # noqa: PLC0415 - only for who verifies
-    except ImportError:
-        raise RuntimeError(_INSTALL) from None
+    check_installed()
+    from joserfc import errors, jwk  # noqa: PLC0415 - only for who verifies
+
     try:
         imported = jwk.import_key(dict(key))
         imported.public_key  # noqa: B018 - an impossible point shows here
