@@ -12,6 +12,7 @@ from collections import Counter
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus, urlencode, urlsplit
 
+from tests.interaction.connecting import PATIENCE
 from tests.interaction.http_server import Handle, HttpRequest, HttpServer
 
 FORM = "application/x-www-form-urlencoded"
@@ -93,6 +94,13 @@ class AuthorizationServer(HttpServer):
         """Accept no refresh token any more that was issued so far."""
         self._refresh.clear()
 
+    async def wait_for(self, endpoint: str, count: int) -> None:
+        """Wait for the so manieth request of an endpoint."""
+        async with asyncio.timeout(PATIENCE):
+            while self.counts[endpoint] < count:
+                self._news.clear()
+                await self._news.wait()
+
     async def handle(self, request: HttpRequest) -> None:
         path = urlsplit(request.path).path
         if any(path == self._where(place) for place in self.well_known):
@@ -105,6 +113,7 @@ class AuthorizationServer(HttpServer):
             await request.answer(404, b"{}")
             return
         self.counts[endpoint] += 1
+        self._news.set()
         if self.failures.get(endpoint):
             status, body = self.failures[endpoint].pop(0)
             await request.json(body, status)
