@@ -196,7 +196,8 @@ class ClientProtocol(PeerProtocol):
         self.closes_to_cancel = False
         """Whether modern servers learn of a cancellation by something else than a message."""
         self._meta_head = b""
-        self._checked: set[str] = set()  # methods that the server is known to offer
+        self._openings: dict[str, bytes] = {}
+        """What stands between id and progress token, for methods the server is known to offer."""
 
     @property
     def is_modern(self) -> bool:
@@ -532,12 +533,13 @@ class ClientProtocol(PeerProtocol):
                 the params cannot be encoded. Nothing was sent.
         """
         revision = self._require_connected().revision
-        if method not in self._checked:
-            self.check_request(method)
-            self._checked.add(method)
+        opening = self._openings.get(method) or self._make_opening(method)
         body = b"{}" if params is None else encode_value(project(params, revision))
-        request_id = self._outgoing.next_id()
-        encoded = self._with_meta(body, request_id, meta)
+        more = b"," + encode_value(meta)[1:-1] if meta else b""
+        tail = b"}}" if body == b"{}" else b",%b}" % body[1:]
+        outgoing = self._outgoing
+        request_id = outgoing.next_id()
+        encoded_id = encode_id(request_id)
         request = OutgoingRequest(
             request_id,
             method,
@@ -546,18 +548,24 @@ class ClientProtocol(PeerProtocol):
             ceiling=ceiling,
             token=token,
         )
-        self._outgoing.add(request)
-        self._to_send.append(encode_request(request_id, method, encoded))
+        outgoing.add(request)
+        # Progress is always asked for: it is what keeps a long request from timing out.
+        self._to_send.append(
+            b'{"jsonrpc":"2.0","id":%b%b%b%b}%b' % (encoded_id, opening, encoded_id, more, tail)
+        )
         return request
 
-    def _with_meta(self, body: bytes, request_id: int | str, meta: dict[str, Any] | None) -> bytes:
-        """Add `_meta` to encoded params that have none."""
-        # Progress is always asked for: it is what keeps a long request from timing out.
-        token = b'"progressToken":%b' % encode_id(request_id)
+    def _make_opening(self, method: str) -> bytes:
+        """See to it that the server can be asked this, and prepare what all such requests share.
+
+        Raises:
+            LocalProtocolError: It cannot.
+        """
+        self.check_request(method)
         head = self._meta_head + b"," if self.is_modern else b'"_meta":{'
-        more = b"," + encode_value(meta)[1:-1] if meta else b""
-        tail = b"}" if body == b"{}" else b"," + body[1:]
-        return b"{%b%b%b}%b" % (head, token, more, tail)
+        opening = b',"method":%b,"params":{%b"progressToken":' % (encode_value(method), head)
+        self._openings[method] = opening
+        return opening
 
     def check_request(self, method: str) -> None:
         """See to it that the server can be asked this.
@@ -616,10 +624,13 @@ class ClientProtocol(PeerProtocol):
     # --- what arrives
 
     def _receive_response(self, message: Response, now: float) -> Sequence[Event]:
+        connecting = self._connecting
         events = super()._receive_response(message, now)
+        if connecting is None:
+            return events
         for event in events:
-            if type(event) is ResponseReceived and event.request is self._connecting:
-                if event.request.method == SERVER_DISCOVER:
+            if type(event) is ResponseReceived and event.request is connecting:
+                if connecting.method == SERVER_DISCOVER:
                     return self._receive_probe_result(event, now)
                 return self._receive_initialize_result(event)
         return events

@@ -7,6 +7,7 @@ kept; for most pairs it is nothing, and then `project` returns its argument.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import msgspec
@@ -94,6 +95,10 @@ class _StructPlan:
         self._rewrites = rewrites  # what no rule about members can say, done first
         self._drops = drops  # the members that the revision lacks
         self._visits = visits  # the members that may hold something to be done
+        # Mostly none of them is there.
+        names = (*drops, *visits)
+        self._look = attrgetter(*names) if len(names) > 1 else None
+        self._nothing = (UNSET,) * len(names)
 
     def __call__(self, value: Any) -> Any:
         kind = value.__class__
@@ -101,6 +106,8 @@ class _StructPlan:
             value = rewrite(value)
             if value.__class__ is not kind:
                 return project(value, self._revision)
+        if self._look is not None and self._look(value) == self._nothing:
+            return value
         changes: dict[str, Any] = {}
         for name in self._drops:
             if getattr(value, name) is not UNSET:
