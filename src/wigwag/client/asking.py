@@ -260,18 +260,38 @@ class Asking:
             meta: More members for `_meta`.
             first: Gets the answer of the first round.
         """
-        asked = params
-        for _ in range(MAX_INPUT_ROUNDS):
-            if first is None:
-                raw = await self.ask(
-                    method, asked, timeout=timeout, on_progress=on_progress, meta=meta
-                )
-            else:
-                raw, first = await first(), None
-            result = self._read_either(method, raw, result_type)
+        if first is None:
+            raw = await self.ask(
+                method, params, timeout=timeout, on_progress=on_progress, meta=meta
+            )
+        else:
+            raw = await first()
+        result = self.read_either(method, raw, result_type)
+        if not isinstance(result, InputRequiredResult):
+            return result, raw
+        return await self.go_on(
+            method, params, result, result_type, timeout=timeout, on_progress=on_progress, meta=meta
+        )
+
+    async def go_on(
+        self,
+        method: str,
+        params: Any,
+        question: InputRequiredResult,
+        result_type: type[R],
+        *,
+        timeout: float | None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> tuple[R, Raw]:
+        """Answer what the server asks for as long as it asks; see `call_for_raw`."""
+        for _ in range(MAX_INPUT_ROUNDS - 1):
+            asked = await self._answered(params, question)
+            raw = await self.ask(method, asked, timeout=timeout, on_progress=on_progress, meta=meta)
+            result = self.read_either(method, raw, result_type)
             if not isinstance(result, InputRequiredResult):
                 return result, raw
-            asked = await self._answered(params, result)
+            question = result
         raise RemoteProtocolError(
             f"the server still asks for input after {MAX_INPUT_ROUNDS} rounds of {method}"
         )
@@ -288,9 +308,14 @@ class Asking:
     ) -> tuple[R | InputRequiredResult, Raw]:
         """Do as `call_for_raw` does, but leave it to the caller to answer what the server asks."""
         raw = await self.ask(method, params, timeout=timeout, on_progress=on_progress, meta=meta)
-        return self._read_either(method, raw, result_type), raw
+        return self.read_either(method, raw, result_type), raw
 
-    def _read_either(self, method: str, raw: Raw, result_type: type[R]) -> R | InputRequiredResult:
+    def read_either(self, method: str, raw: Raw, result_type: type[R]) -> R | InputRequiredResult:
+        """Read a result, or what the server asks in its place.
+
+        Raises:
+            InvalidResult: It is neither.
+        """
         result = self.read(method, raw)
         if isinstance(result, result_type):
             return result

@@ -679,12 +679,26 @@ class Client:
         params = CallToolRequestParams(name=name, arguments=encoded)
         if input_responses is not None or request_state is not None:
             params = await self._continued(params, input_responses, request_state)
-        ask = self._asking.call_once if allow_input_required else self._asking.call_for_raw
-        result, raw = await ask(
-            TOOLS_CALL, params, CallToolResult, timeout=timeout, on_progress=on_progress, meta=meta
+        # As `call_for_raw`, without its share of the time: nothing is called as often as tools.
+        asking = self._asking
+        raw = await asking.ask(
+            TOOLS_CALL, params, timeout=timeout, on_progress=on_progress, meta=meta
         )
-        if isinstance(result, InputRequiredResult):
-            return result
+        either = asking.read_either(TOOLS_CALL, raw, CallToolResult)
+        if not isinstance(either, InputRequiredResult):
+            result = either
+        elif allow_input_required:
+            return either
+        else:
+            result, raw = await asking.go_on(
+                TOOLS_CALL,
+                params,
+                either,
+                CallToolResult,
+                timeout=timeout,
+                on_progress=on_progress,
+                meta=meta,
+            )
         if result.is_error:
             failed: ToolCallResult[Any] = ToolCallResult.of(result, None, raw)
             if raise_on_error:

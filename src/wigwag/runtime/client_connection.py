@@ -107,7 +107,7 @@ class ClientConnection:
         self._timer_at = inf
         self._is_flush_due = False
         self._waiting = 0
-        self._is_idle = asyncio.Event()
+        self._idle: asyncio.Event | None = None  # where somebody wants to know of it
         self._tasks: dict[RequestReceived, asyncio.Task[None]] = {}
         self._callbacks = Callbacks()
         self._reason: Exception | None = None  # why the connection is of no more use
@@ -219,7 +219,6 @@ class ClientConnection:
         if request.deadline < self._timer_at:
             self._arm(request.deadline)
         self._waiting += 1
-        self._is_idle.clear()
         try:
             return await future
         except asyncio.CancelledError:
@@ -229,8 +228,8 @@ class ClientConnection:
             raise
         finally:
             self._waiting -= 1
-            if not self._waiting:
-                self._is_idle.set()
+            if self._idle is not None and not self._waiting:
+                self._idle.set()
 
     def notify(self, method: str, params: Mapping[str, Any] | Struct | None = None) -> None:
         """Send a notification.
@@ -456,8 +455,11 @@ class ClientConnection:
 
     async def retire(self) -> None:
         """Close the connection when nobody waits for an answer any more."""
-        if self._waiting:
-            await self._is_idle.wait()
+        while self._waiting:
+            if self._idle is None:
+                self._idle = asyncio.Event()
+            self._idle.clear()
+            await self._idle.wait()
         await self.aclose()
 
     async def aclose(self) -> None:
