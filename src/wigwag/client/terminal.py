@@ -6,7 +6,6 @@ Spec: client/elicitation
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import Final, TextIO
 from urllib.parse import urlsplit
@@ -16,7 +15,13 @@ from msgspec import UNSET
 from wigwag.client.blocking_callbacks import in_thread
 from wigwag.client.forms import FormField, fields_of
 from wigwag.client.questions import who_asks
-from wigwag.client.terminal_lines import BrokenOff, GivenUp, NoTerminal, TerminalLines
+from wigwag.client.terminal_lines import (
+    BrokenOff,
+    GivenUp,
+    NoTerminal,
+    TerminalLines,
+    one_question,
+)
 from wigwag.errors import LocalProtocolError
 from wigwag.schema import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult
 from wigwag.schema.elicitation import ElicitValue
@@ -26,8 +31,6 @@ __all__ = ["NoTerminal", "TerminalElicitation", "terminal_elicitation"]
 DECLINE: Final = "/decline"
 CANCEL: Final = "/cancel"
 
-# There is one person, who reads one question at a time.
-_asking = threading.Lock()
 _TURN_SECONDS: Final = 0.2
 
 
@@ -111,7 +114,7 @@ def _ask(
     open_page: Callable[[str], bool],
 ) -> ElicitResult:
     try:
-        while not _asking.acquire(timeout=_TURN_SECONDS):
+        while not one_question.acquire(timeout=_TURN_SECONDS):
             if lines.is_given_up:
                 return ElicitResult(action="cancel")
         try:
@@ -121,7 +124,7 @@ def _ask(
             return _form(lines, params)
         finally:
             lines.restore()  # before the next one looks what the terminal is like
-            _asking.release()
+            one_question.release()
     except _Declined:
         return ElicitResult(action="decline")
     except (BrokenOff, GivenUp):

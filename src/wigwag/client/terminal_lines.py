@@ -17,6 +17,9 @@ from wigwag.errors import McpError
 
 _CTRL_C: Final = b"\x03"
 
+# There is one person, who reads one question at a time.
+one_question: Final = threading.Lock()
+
 
 class NoTerminal(McpError):
     """There is no person to ask: the input is no terminal."""

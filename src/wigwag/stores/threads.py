@@ -8,14 +8,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-__all__ = ["call_in_thread", "call_to_the_end"]
+__all__ = ["call_in_thread", "call_to_the_end", "start_in_thread"]
 
 T = TypeVar("T")
 
 
 async def call_in_thread(function: Callable[[], T]) -> T:
     """Call a function in a thread; who is cancelled leaves it to itself."""
-    return await _begin(function)
+    return await start_in_thread(function)
 
 
 async def call_to_the_end(function: Callable[[], T]) -> T:
@@ -23,7 +23,7 @@ async def call_to_the_end(function: Callable[[], T]) -> T:
 
     What is half written when a lock is given up would be finished in somebody else's turn.
     """
-    outcome = _begin(function)
+    outcome = start_in_thread(function)
     cancelled: asyncio.CancelledError | None = None
     while not outcome.done():
         try:
@@ -36,7 +36,8 @@ async def call_to_the_end(function: Callable[[], T]) -> T:
     return outcome.result()
 
 
-def _begin(function: Callable[[], T]) -> asyncio.Future[T]:
+def start_in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
+    """Begin to call a function in a thread, at once; cancelling the future leaves it to itself."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
