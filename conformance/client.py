@@ -17,6 +17,7 @@ from typing import Any, Final
 # A program finds modules beside itself, and these are named from the checkout on.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from conformance.authorization import REFUSED, authorization_for
 from conformance.counting import COMPLETED
 from wigwag import Client
 from wigwag.schema import (
@@ -100,6 +101,12 @@ async def call_all(client: Client, context: dict[str, Any]) -> None:
         await client.call_tool(tool.name, arguments_for(tool))
 
 
+async def use_test_tool(client: Client, context: dict[str, Any]) -> None:
+    """List the tools, and call the one that wants a token."""
+    await client.list_tools()
+    await client.call_tool("test-tool")
+
+
 async def retry_with_state(client: Client, context: dict[str, Any]) -> None:
     """Call tools that ask, and one that does not say what its result is."""
     await client.list_tools()
@@ -138,6 +145,13 @@ SCENARIOS: Final[dict[str, Scenario]] = {
 }
 
 
+async def run(client: Client, scenario: Scenario, context: dict[str, Any]) -> str | None:
+    """Run a scenario; return the revision that was agreed upon."""
+    async with asyncio.timeout(LIMIT_SECONDS), client:
+        await scenario(client, context)
+        return client.protocol_version
+
+
 async def main(url: str) -> None:
     """Do what the scenario wants."""
     name = os.environ["MCP_CONFORMANCE_SCENARIO"]
@@ -148,10 +162,17 @@ async def main(url: str) -> None:
         sampling=answer_sampling,
         elicitation=answer_elicitation,
         roots=[Path(__file__).parent],
+        auth=authorization_for(name, context),
     )
-    async with asyncio.timeout(LIMIT_SECONDS), client:
-        await SCENARIOS[name](client, context)
-        found = client.protocol_version
+    running = run(client, SCENARIOS.get(name, use_test_tool), context)
+    if name in REFUSED:
+        try:
+            await running
+        except REFUSED[name]:
+            print(COMPLETED + name)
+            return
+        sys.exit("the client is authorized, and must not be")
+    found = await running
     if (found in MODERN_REVISIONS) != (revision in MODERN_REVISIONS):
         sys.exit(f"the server speaks {revision}, and the client went for {found}")
     print(COMPLETED + name)

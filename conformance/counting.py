@@ -67,10 +67,13 @@ def _describe(check: Mapping[str, Any]) -> str:
 
 
 def read_checks(folder: Path, *, prefix: str = "") -> dict[str, object]:
-    """Return the checks of every scenario that has a folder there; `None` where it has none."""
+    """Return the checks of every scenario that has a folder there; `None` where it has none.
+
+    A name with a slash has a folder in a folder.
+    """
     found: dict[str, object] = {}
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        match = _FOLDER.fullmatch(path.name)
+    for path in sorted(folder.rglob("*")):
+        match = _FOLDER.fullmatch(path.relative_to(folder).as_posix())
         if match is None or not match["name"].startswith(prefix):
             continue
         try:

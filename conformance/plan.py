@@ -1,7 +1,7 @@
 """Which scenarios are run, in which revision: nothing that is listed here may be missing.
 
-What the suite has beside these is about authorization (`auth/…`) or an extension that belongs to no
-revision (tasks, skills).
+What the suite has beside these are extensions that belong to no revision: tasks and skills. Those
+of authorization are run in the revisions that the suite itself runs them in.
 """
 
 from typing import Final
@@ -79,10 +79,43 @@ SERVER: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 
+_TOKEN_ENDPOINT_AUTH: Final = (
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-none",
+    "auth/token-endpoint-auth-post",
+)
+_AUTH: Final = (
+    *_TOKEN_ENDPOINT_AUTH,
+    "auth/basic-cimd",
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/pre-registration",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-retry-limit",
+    "auth/scope-step-up",
+)
+_AUTH_EXTENSIONS: Final = (
+    "auth/client-credentials-basic",
+    "auth/client-credentials-jwt",
+    "auth/dpop",
+    "auth/dpop-nonce",
+    "auth/enterprise-managed-authorization",
+    "auth/wif-jwt-bearer",
+)
+
 CLIENT: Final[dict[str, tuple[str, ...]]] = {
-    "2025-03-26": (),
-    "2025-06-18": ("initialize", "tools_call"),
+    "2025-03-26": (
+        "auth/2025-03-26-oauth-endpoint-fallback",
+        "auth/2025-03-26-oauth-metadata-backcompat",
+    ),
+    "2025-06-18": (*_TOKEN_ENDPOINT_AUTH, "initialize", "tools_call"),
     "2025-11-25": (
+        *_AUTH,
+        *_AUTH_EXTENSIONS,
         "elicitation-sep1034-client-defaults",
         "initialize",
         "json-schema-2020-12-preservation",
@@ -90,6 +123,19 @@ CLIENT: Final[dict[str, tuple[str, ...]]] = {
         "tools_call",
     ),
     "2026-07-28": (
+        *_AUTH,
+        *_AUTH_EXTENSIONS,
+        "auth/authorization-server-migration",
+        "auth/iss-normalized",
+        "auth/iss-not-advertised",
+        "auth/iss-supported",
+        "auth/iss-supported-missing",
+        "auth/iss-unexpected",
+        "auth/iss-wrong-issuer",
+        "auth/metadata-issuer-mismatch",
+        "auth/offline-access-not-supported",
+        "auth/offline-access-scope",
+        "auth/resource-mismatch",
         "http-custom-headers",
         "http-invalid-tool-headers",
         "http-standard-headers",
@@ -101,7 +147,10 @@ CLIENT: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 
-NOT_OURS: Final = ("auth/",)
+EXTENDED: Final = ("2025-11-25", "2026-07-28")
+"""The revisions in which extensions are run."""
+
+NOT_OURS: Final = ("sep-2640-", "tasks-")
 """Beginnings of the names of scenarios that are left out."""
 
 SKIPPED: Final = {

@@ -50,6 +50,7 @@ class Suite:
     def __init__(self) -> None:
         self._node = find_node()
         self._running: set[subprocess.Popen[str]] = set()
+        self._listed: dict[str, str] = {}
 
     def run(self, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
         """Run one command of the suite to its end, or until it has taken too long.
@@ -89,9 +90,20 @@ class Suite:
 
     def names(self, side: str, revision: str) -> set[str]:
         """Return the scenarios that the suite has for one side in a revision."""
-        listed = self.run("list", f"--{side}", "--spec-version", revision, seconds=SCENARIO_SECONDS)
-        lines = (line.strip() for line in listed.stdout.splitlines())
-        return {line.split()[1] for line in lines if line.startswith("- ")}
+        if side not in self._listed:
+            self._listed[side] = self.run("list", f"--{side}", seconds=SCENARIO_SECONDS).stdout
+        return names_listed(self._listed[side], revision)
+
+
+def names_listed(text: str, revision: str) -> set[str]:
+    """Return the scenarios that a list of the suite's has in a revision.
+
+    Each has a line such as `- ping [2025-06-18,2025-11-25]`, or `[extension]`.
+    """
+    wanted = {revision, *(["extension"] if revision in plan.EXTENDED else [])}
+    lines = [line.strip().removeprefix("- ").rstrip("]") for line in text.splitlines()]
+    found = [line.partition(" [") for line in lines]
+    return {name for name, _, where in found if not wanted.isdisjoint(where.split(","))}
 
 
 def is_ours(scenario: str) -> bool:
@@ -183,7 +195,8 @@ def run_client(suite: Suite, revision: str, scenario: str) -> Result:
     python = os.path.relpath(sys.executable, ROOT)  # not resolved: it is the environment's
     done = suite.run(
         *("client", "--command", f"{python} conformance/client.py"),
-        *("--scenario", scenario, "--spec-version", revision),
+        # Extensions have no revision, and are run in one all the same if forced to.
+        *("--scenario", scenario, "--spec-version", revision, "--force"),
         *("--timeout", str(int(SCENARIO_SECONDS * 1000)), "-o", str(folder.relative_to(ROOT))),
         seconds=SCENARIO_SECONDS + 10,
     )
@@ -191,8 +204,8 @@ def run_client(suite: Suite, revision: str, scenario: str) -> Result:
     (result,) = count([scenario], read_checks(folder))
     problem = client_problem(
         scenario,
-        printed="".join(path.read_text() for path in folder.glob("*/stdout.txt")),
-        errors="".join(path.read_text() for path in folder.glob("*/stderr.txt")),
+        printed="".join(path.read_text() for path in folder.rglob("stdout.txt")),
+        errors="".join(path.read_text() for path in folder.rglob("stderr.txt")),
         suite=done.stdout,
     )
     if problem is None and done.returncode != 0 and not result.problems:

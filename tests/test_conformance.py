@@ -10,7 +10,7 @@ import pytest
 
 from conformance import plan
 from conformance.counting import COMPLETED, Result, client_problem, count, judge, read_checks
-from conformance.run import Leg, check_log, report
+from conformance.run import Leg, check_log, is_ours, names_listed, report
 from conformance.setup import SetupFailed, find_node
 
 CONFORMANCE = Path(plan.__file__).parent
@@ -81,6 +81,9 @@ def test_checks_are_found_by_the_name_of_the_scenario(tmp_path: Path) -> None:
         folder = tmp_path / f"server-{name}-2026-11-30T07-39-07-410Z"
         folder.mkdir()
         (folder / "checks.json").write_text(json.dumps([check("SUCCESS", name)]))
+    nested = tmp_path / f"server-{names[2]}"
+    nested.mkdir(parents=True)
+    (nested / "checks.json").write_text(json.dumps([check("SUCCESS", "dpop")]))
     (tmp_path / "server-crashed-2026-11-30T07-39-07-410Z").mkdir()
     broken = tmp_path / "server-broken-2026-11-30T07-39-07-410Z"
     broken.mkdir()
@@ -90,6 +93,7 @@ def test_checks_are_found_by_the_name_of_the_scenario(tmp_path: Path) -> None:
     assert found == {
         "ping": [check("SUCCESS", "ping")],
         "json-schema-2020-12": [check("SUCCESS", "json-schema-2020-12")],
+        "auth/dpop": [check("SUCCESS", "dpop")],
         "crashed": None,
         "broken": None,
     }
@@ -212,11 +216,28 @@ def test_an_old_node_is_refused_with_the_way_to_a_new_one(
 # --- the plan
 
 
+def test_extensions_are_listed_in_the_revisions_that_they_are_run_in() -> None:
+    listed = """
+Client scenarios (test against a client):
+  - initialize [2025-06-18,2025-11-25]
+  - auth/iss-supported [2026-07-28]
+  - auth/dpop [extension]
+"""
+    assert names_listed(listed, "2025-06-18") == {"initialize"}
+    assert names_listed(listed, "2025-11-25") == {"initialize", "auth/dpop"}
+    assert names_listed(listed, "2026-07-28") == {"auth/iss-supported", "auth/dpop"}
+
+
+def test_everything_about_authorization_is_ours_and_skills_are_not_yet() -> None:
+    assert is_ours("auth/dpop")
+    assert not is_ours("sep-2640-client-no-prefetch")
+
+
 def test_the_plan_is_as_large_as_the_suite_is() -> None:
     server = {revision: len(names) for revision, names in plan.SERVER.items()}
     assert server == {"2025-03-26": 1, "2025-06-18": 27, "2025-11-25": 33, "2026-07-28": 40}
     client = {revision: len(names) for revision, names in plan.CLIENT.items()}
-    assert client == {"2025-03-26": 0, "2025-06-18": 2, "2025-11-25": 5, "2026-07-28": 8}
+    assert client == {"2025-03-26": 2, "2025-06-18": 5, "2025-11-25": 25, "2026-07-28": 39}
 
 
 def test_nothing_is_planned_twice() -> None:
