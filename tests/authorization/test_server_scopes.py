@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.asgi import JSON, Site, hello, legacy, legacy_call, notification, serving
+from tests.asgi import JSON, Site, hello, legacy, legacy_call, modern, notification, serving
 from tests.authorization.protected_server import HOST, Ledger, ask, bearer, call, vault
 from wigwag import CacheHint, Client, Context, Protection, Server
 from wigwag.oauth.challenges import parse_challenges
 from wigwag.schema import LATEST_LEGACY, LATEST_MODERN, PromptReference
 
 pytestmark = pytest.mark.anyio
+
+ROOT = "vault://stock"
 
 
 def scope_in(answer: Any) -> str:
@@ -303,3 +305,45 @@ def test_scopes_and_roles_are_lists_of_what_can_be_some() -> None:
         server.tool(name="x", roles="a")(lambda: None)
     with pytest.raises(ValueError, match="'a b' is no scope"):
         server.tool(name="x", scopes=["a b"])(lambda: None)
+
+
+async def test_nobody_hears_of_changes_to_what_they_may_not_read() -> None:
+    made = ledger()
+    server = vault(made, scopes=["mcp"])
+
+    def open_streams(site: Site, token: str, session: str) -> list[Any]:
+        listen, headers = modern(
+            "listen", "subscriptions/listen", {"notifications": {"resourceSubscriptions": [ROOT]}}
+        )
+        get = {"accept": "text/event-stream", "mcp-session-id": session, **bearer(token)}
+        return [
+            site.post(listen, {**headers, **bearer(token)}),
+            site.open("GET", headers=get),
+        ]
+
+    async with serving(server, allowed_hosts=[HOST]) as site:
+
+        @server.resource(ROOT)
+        def everything() -> str:
+            return ""
+
+        @server.resource(f"{ROOT}/gold", scopes=["vault:write"])
+        def gold() -> str:
+            return "gold"
+
+        streams = {}
+        for token in ("reader", "writer"):
+            session = await begin(site, token)
+            message = legacy(1, "resources/subscribe", {"uri": ROOT})
+            assert (await in_session(site, token, message, session)).status == 200
+            streams[token] = open_streams(site, token, session)
+            for stream in streams[token]:
+                await stream.event()
+        for uri in (f"{ROOT}/gold", f"{ROOT}/tin"):
+            server.resource_updated(uri)
+        heard = {"reader": ["tin"], "writer": ["gold", "tin"]}
+        for token, names in heard.items():
+            for stream in streams[token]:
+                uris = [(await stream.message())["params"]["uri"] for _ in names]
+                assert uris == [f"{ROOT}/{name}" for name in names]
+                stream.disconnect()

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from wigwag.bindings.sse import encode_event, encode_events
 from wigwag.runtime.dispatch import start_task
+from wigwag.runtime.permits import Permit
 from wigwag.stores.contract import EventStore
 from wigwag.transports.asgi import Answer
 
@@ -113,9 +114,9 @@ class EventStream:
         "_pending",
         "_pending_bytes",
         "_writer",
-        "expires_at",
         "has_ended",
         "log",
+        "permit",
         "was_quiet",
     )
 
@@ -145,8 +146,13 @@ class EventStream:
         self._farewell: bytes | None = None  # the connection is to end, though the stream goes on
         self.has_ended = False
         self.was_quiet = False
-        self.expires_at = inf
+        self.permit: Permit | None = None
+        """What is known of whoever reads it, where somebody has made sure of that."""
+
+    @property
+    def expires_at(self) -> float:
         """When whoever reads it may not any longer, in seconds since 1970."""
+        return inf if self.permit is None else self.permit.expires_at
 
     @property
     def is_attached(self) -> bool:

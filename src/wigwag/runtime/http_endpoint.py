@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from math import inf
+from collections.abc import Callable, Iterable, Mapping
 from time import time
 from typing import Any, Final
 
@@ -37,7 +36,7 @@ from wigwag.runtime.dispatch import Handler, Hear
 from wigwag.runtime.event_stream import EventStream, encode_replay
 from wigwag.runtime.http_exchange import HttpExchange, OpenCall, Surroundings
 from wigwag.runtime.http_sessions import HttpSessions, LiveSession
-from wigwag.runtime.permits import expiry_in, owner_in
+from wigwag.runtime.permits import NOBODY, MayHear, Permit, owner_in, permit_in
 from wigwag.runtime.server_connection import CHANGES_DELAY
 from wigwag.runtime.wire_log import WireLog, is_wire_shown, open_wire_log
 from wigwag.schema import (
@@ -114,6 +113,7 @@ class HttpEndpoint:
         streams_always: Whether requests are answered by streams of events even when there is
             nothing to send before the result.
         hear: Called with each notification that says more than the protocol itself understands.
+        may_hear: Tells who hears of a change.
     """
 
     def __init__(
@@ -126,8 +126,10 @@ class HttpEndpoint:
         has_sessions: bool = True,
         streams_always: bool = False,
         hear: Hear | None = None,
+        may_hear: MayHear | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
+        self._may_hear = may_hear
         self._description = description
         self._stores = stores
         self._limits = limits
@@ -251,13 +253,12 @@ class HttpEndpoint:
         call = OpenCall()
         if last_event_id is None:
             stream = self._open_standalone(session, answer, call)
-            stream.expires_at = expiry_in(scope)
         else:
             found = await self._resume(session, last_event_id, answer, call)
             if found is None:
                 return
             stream = found
-            stream.expires_at = expiry_in(scope)
+        stream.permit = permit_in(scope)
         if await call.wait(receive):
             stream.detach(answer)
 
@@ -359,7 +360,7 @@ class HttpEndpoint:
         record = exchange.protocol.session
         if not self._has_sessions or record is None:
             return
-        record.owner = exchange.owner
+        record.owner = NOBODY if exchange.permit is None else exchange.permit.owner
         try:
             session = await self._sessions.open(record, self._loop.time(), exchange.wire)
         except StoreFull as error:
@@ -479,10 +480,10 @@ class HttpEndpoint:
         changes, self._changes = self._changes, {}
         for exchange in list(self._around.open):
             if exchange.is_listening:
-                exchange.report(changes)
+                exchange.report(self._for(exchange.permit, changes))
         for session, stream in list(self._standalone.items()):
             protocol = ServerProtocol(self._description, session=session.record)
-            for change in changes:
+            for change in self._for(stream.permit, changes):
                 protocol.publish(change)
             messages = protocol.messages_to_send()
             if messages:
@@ -490,6 +491,13 @@ class HttpEndpoint:
                     for message in messages:
                         session.wire.sent(message)
                 stream.push(messages)
+
+    def _for(self, permit: Permit | None, changes: Iterable[Change]) -> Iterable[Change]:
+        """Return those of some changes that somebody may hear of."""
+        may_hear = self._may_hear
+        if may_hear is None:
+            return changes
+        return [change for change in changes if may_hear(permit, change)]
 
     # --- upkeep and end
 
@@ -506,7 +514,8 @@ class HttpEndpoint:
             now = time()
             for exchange in list(self._around.open):
                 exchange.keep_alive()
-                if exchange.is_listening and exchange.expires_at < now:
+                permit = exchange.permit
+                if permit is not None and permit.expires_at < now and exchange.is_listening:
                     exchange.end_listening()
             try:
                 await self._sessions.sweep(self._loop.time())
@@ -516,7 +525,7 @@ class HttpEndpoint:
                 if stream.has_ended:
                     del self._standalone[session]
                 elif stream.expires_at < now:  # its client comes back with a fresh token
-                    stream.expires_at = inf
+                    stream.permit = None
                     stream.leave()
                 else:
                     stream.keep_alive()

@@ -25,7 +25,7 @@ from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Dispatch, Handler, Hear, start_task
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_sessions import LiveSession
-from wigwag.runtime.permits import PERMIT, Permit, ScopesMissing, expiry_in, owner_in
+from wigwag.runtime.permits import Permit, ScopesMissing, permit_in
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import INITIALIZE, SUBSCRIPTIONS_LISTEN, LoggingLevel
 from wigwag.stores.contract import Stores
@@ -169,18 +169,12 @@ class HttpExchange(Dispatch):
 
     def permit_of(self, request: RequestReceived) -> Permit | None:
         """Return what is known of the sender of the message."""
-        permit: Permit | None = self._scope.get(PERMIT)
-        return permit
+        return permit_in(self._scope)
 
     @property
-    def owner(self) -> str:
-        """Whose a session is that the message begins."""
-        return owner_in(self._scope)
-
-    @property
-    def expires_at(self) -> float:
-        """When its sender may not listen any longer, in seconds since 1970."""
-        return expiry_in(self._scope)
+    def permit(self) -> Permit | None:
+        """What is known of the sender of the message."""
+        return permit_in(self._scope)
 
     def add_header(self, name: bytes, value: bytes) -> None:
         """Add a line to the head of the answer."""

@@ -6,18 +6,27 @@ Spec: basic/authorization
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
 
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_REQUEST
+from wigwag.protocol.subscriptions import Change
 
 if TYPE_CHECKING:
     from wigwag.transports.asgi import Headers
 
-__all__ = ["NOBODY", "PERMIT", "Permit", "Refuse", "ScopesMissing", "expiry_in", "owner_in"]
+__all__ = [
+    "NOBODY",
+    "PERMIT",
+    "MayHear",
+    "Permit",
+    "Refuse",
+    "ScopesMissing",
+    "owner_in",
+    "permit_in",
+]
 
 PERMIT: Final = "wigwag.permit"
 """Where a scope of ASGI has the permit of its request. No client can put anything there."""
@@ -45,6 +54,10 @@ class Permit(Struct, frozen=True):
     refuse: Refuse
 
 
+MayHear = Callable[[Permit | None, Change], bool]
+"""Tells whether somebody may hear of a change; where it is missing, everybody may."""
+
+
 class ScopesMissing(RequestFailed):
     """Whoever asks has not all the scopes that it takes.
 
@@ -58,13 +71,13 @@ class ScopesMissing(RequestFailed):
         super().__init__(INVALID_REQUEST, f"Forbidden: this needs the scopes {needed!r}")
 
 
+def permit_in(scope: Mapping[str, Any]) -> Permit | None:
+    """Return what is known of the sender of a request, where somebody has made sure of that."""
+    permit: Permit | None = scope.get(PERMIT)
+    return permit
+
+
 def owner_in(scope: Mapping[str, Any]) -> str:
     """Return whose the sessions are that a request begins, and may use."""
-    permit: Permit | None = scope.get(PERMIT)
+    permit = permit_in(scope)
     return NOBODY if permit is None else permit.owner
-
-
-def expiry_in(scope: Mapping[str, Any]) -> float:
-    """Return when streams end that a request opens, in seconds since 1970."""
-    permit: Permit | None = scope.get(PERMIT)
-    return inf if permit is None else permit.expires_at

@@ -22,7 +22,7 @@ from wigwag.jsonrpc.codes import INVALID_REQUEST
 from wigwag.protocol.events import RequestReceived
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_exchange import OpenCall
-from wigwag.runtime.permits import PERMIT, Permit, expiry_in, owner_in
+from wigwag.runtime.permits import MayHear, Permit, owner_in, permit_in
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.transports.asgi import (
     Answer,
@@ -55,8 +55,16 @@ class SseServed(ServerConnection):
         came_by: HttpRequest | None = request.came_by
         connection = self._connection
         assert isinstance(connection, _SseConnection)
-        permit: Permit | None = (came_by or connection.opened_by).scope.get(PERMIT)
-        return permit
+        return permit_in((came_by or connection.opened_by).scope)
+
+    def _publish(self) -> None:
+        connection = self._connection
+        assert isinstance(connection, _SseConnection)
+        may_hear = connection.may_hear
+        if may_hear is not None:
+            permit = connection.stream.permit
+            self._changes = {each: None for each in self._changes if may_hear(permit, each)}
+        super()._publish()
 
     def _serve(self, request: RequestReceived) -> None:
         connection = self._connection
@@ -68,9 +76,12 @@ class SseServed(ServerConnection):
 class _SseConnection:
     """One client's stream, as a connection that carries messages both ways."""
 
-    def __init__(self, stream: EventStream, opened_by: HttpRequest) -> None:
+    def __init__(
+        self, stream: EventStream, opened_by: HttpRequest, may_hear: MayHear | None
+    ) -> None:
         self.stream = stream
         self.opened_by = opened_by
+        self.may_hear = may_hear
         self.arriving: HttpRequest | None = None
         """The POST whose message is being delivered."""
         self._receiver: Receiver | None = None
@@ -118,6 +129,7 @@ class SseEndpoints:
         max_message_bytes: Longest message accepted.
         max_streams: How many clients there may be.
         messages_path: The last part of the path that messages are posted to.
+        may_hear: Tells who hears of a change.
     """
 
     def __init__(
@@ -127,7 +139,9 @@ class SseEndpoints:
         max_message_bytes: int,
         max_streams: int,
         messages_path: str,
+        may_hear: MayHear | None = None,
     ) -> None:
+        self._may_hear = may_hear
         self._serve = serve
         self._max_message_bytes = max_message_bytes
         self._max_streams = max_streams
@@ -145,8 +159,8 @@ class SseEndpoints:
         call = OpenCall()
         loop = asyncio.get_running_loop()
         stream = EventStream(answer, loop, on_detached=call.is_over)
-        connection = _SseConnection(stream, HttpRequest(scope))
-        stream.expires_at = expiry_in(scope)
+        connection = _SseConnection(stream, HttpRequest(scope), self._may_hear)
+        stream.permit = permit_in(scope)
         session_id = os.urandom(_ID_BYTES).hex()
         # Relative to this very URL: whatever a proxy has put in front of the path stays there.
         way = "../" if scope["path"].endswith("/") else ""

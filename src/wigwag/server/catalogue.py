@@ -168,4 +168,4 @@ class Shelf(Generic[F]):
         """
         if not self.is_filtered:
             return self._pages.page(self.active, cursor, revision)
-        return self._pages.make_page(self.seen_by(who()), cursor, revision)
+        return self._pages.page_for_some(self.seen_by(who()), cursor, revision)

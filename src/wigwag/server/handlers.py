@@ -39,6 +39,7 @@ from wigwag.server.asking.input_required import InputRequired
 from wigwag.server.context import Context
 
 if TYPE_CHECKING:
+    from wigwag.runtime.permits import Permit
     from wigwag.schema import CompleteRequestParams, ReadResourceResult
     from wigwag.server.catalogue import Shelf
     from wigwag.server.features import Feature
@@ -227,6 +228,15 @@ class Handlers:
             if values is not None and _is_found(feature, caller):
                 return feature, values
         raise RequestFailed(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+
+    def may_read(self, uri: str, permit: Permit | None) -> bool:
+        """Tell whether somebody who asks by HTTP may read a resource, if there is one."""
+        caller = Caller(None if permit is None else permit.principal, is_remote=True)
+        feature = self._resources.active.get(uri)
+        features = [feature] if feature is not None else list(self._templates_of(uri))
+        return not features or any(
+            not feature.is_restricted or caller.may_use(feature) for feature in features
+        )
 
     def subscribe(
         self, request: RequestReceived, connection: Dispatch, context: AnyContext = None

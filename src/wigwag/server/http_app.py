@@ -21,6 +21,7 @@ from wigwag.protocol.server import ServerDescription
 from wigwag.protocol.subscriptions import Change
 from wigwag.runtime.dispatch import Handler, Hear
 from wigwag.runtime.http_endpoint import HttpEndpoint, HttpLimits
+from wigwag.runtime.permits import Permit
 from wigwag.runtime.sse_endpoints import SseEndpoints, SseServed
 from wigwag.schema import Implementation
 from wigwag.stores.contract import Stores
@@ -91,6 +92,10 @@ class Servable(Protocol):
 
     def scopes_of(self, method: str, about: object, /) -> Sequence[str]:
         """Return what a request needs."""
+        ...
+
+    def may_hear(self, permit: Permit | None, change: Change, /) -> bool:
+        """Tell whether somebody may hear of a change."""
         ...
 
     def running(self) -> AbstractAsyncContextManager[None]:
@@ -406,6 +411,7 @@ class HttpApp:
     async def own(self, life: _Life) -> None:
         """Keep the server running from the beginning of a life to its end."""
         async with self._server.running():
+            may_hear = None if self._guard is None else self._server.may_hear
             endpoint = HttpEndpoint(
                 self._description,
                 self._handlers,
@@ -414,6 +420,7 @@ class HttpApp:
                 has_sessions=self._options.sessions,
                 streams_always=self._options.streams,
                 hear=self._hear,
+                may_hear=may_hear,
             )
             if self._messages_path is not None:
                 life.sse = SseEndpoints(
@@ -421,6 +428,7 @@ class HttpApp:
                     max_message_bytes=self._limits.max_message_bytes,
                     max_streams=self._limits.streams,
                     messages_path=self._messages_path.rpartition("/")[2],
+                    may_hear=may_hear,
                 )
                 endpoint.also_keep_alive(life.sse.keep_alive)
             stop_telling = self._server.tell(endpoint.publish)

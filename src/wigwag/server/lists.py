@@ -8,13 +8,15 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
 from wigwag.errors import RequestFailed
 from wigwag.jsonrpc.codes import INVALID_PARAMS
 from wigwag.protocol.server import Members, encode_members
+
+_MAX_PAGES_FOR_SOME: Final = 64
 
 
 class FeatureList:
@@ -33,10 +35,12 @@ class FeatureList:
         self._make_page = make_page
         self._page_size = page_size
         self._pages: dict[tuple[str, str | UnsetType], Members] = {}
+        self._pages_for_some: dict[tuple[str, str | UnsetType, tuple[str, ...]], Members] = {}
 
     def changed(self) -> None:
         """Forget the encoded pages: the features have changed."""
         self._pages.clear()
+        self._pages_for_some.clear()
 
     def page(self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str) -> Members:
         """Return the members of a page's result, as the revision knows it.
@@ -46,15 +50,28 @@ class FeatureList:
         """
         page = self._pages.get((revision, cursor))
         if page is None:
-            page = self.make_page(features, cursor, revision)
+            page = self._make(features, cursor, revision)
             # Only cursors that were given out get here, so this cannot be filled up by a peer.
             self._pages[revision, cursor] = page
         return page
 
-    def make_page(
+    def page_for_some(
         self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str
     ) -> Members:
-        """Return what `page` does, without keeping it: as features that not everybody sees."""
+        """Return what `page` does, where not everybody sees the same features.
+
+        Most people see what some others see, too.
+        """
+        key = revision, cursor, tuple(features)
+        page = self._pages_for_some.get(key)
+        if page is None:
+            page = self._make(features, cursor, revision)
+            if len(self._pages_for_some) >= _MAX_PAGES_FOR_SOME:
+                self._pages_for_some.clear()
+            self._pages_for_some[key] = page
+        return page
+
+    def _make(self, features: Mapping[str, Any], cursor: str | UnsetType, revision: str) -> Members:
         names = list(features)
         start = 0 if cursor is UNSET else _position_after(names, cursor)
         end = len(names) if self._page_size is None else start + self._page_size

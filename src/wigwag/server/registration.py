@@ -49,6 +49,7 @@ from wigwag.server.lists import FeatureList
 if TYPE_CHECKING:
     from typing import Self
 
+    from wigwag.runtime.permits import Permit
     from wigwag.schema import (
         Annotations,
         CompleteRequestParams,
@@ -971,6 +972,10 @@ class Registry(ABC):
             about: The name or the URI in its params.
         """
         return self._answers.scopes_of(method, about)
+
+    def may_hear(self, permit: Permit | None, change: Change) -> bool:
+        """Tell whether somebody who asks by HTTP may hear of a change."""
+        return change.uri is None or self._answers.may_read(change.uri, permit)
 
     def _needing_more(self) -> str | None:
         """Return the name of a feature that not everybody may use who asks by HTTP, if any is."""

@@ -140,3 +140,17 @@ def test_bad_cursors_take_no_memory() -> None:
         with pytest.raises(RequestFailed):
             listed.page(f"bogus{number}")
     assert listed.made == 0
+
+
+def test_what_some_see_is_made_once_for_all_who_see_the_same() -> None:
+    listed = Listed("a", "b")
+    some = {"a": listed.features["a"]}
+    first = listed.list.page_for_some(some, UNSET, NEWEST)
+    assert listed.list.page_for_some(dict(some), UNSET, NEWEST) is first
+    assert listed.list.page_for_some(listed.features, UNSET, NEWEST) is not first
+    assert listed.made == 2
+    for number in range(100):
+        listed.list.page_for_some({str(number): listed.features["a"]}, UNSET, NEWEST)
+    assert len(listed.list._pages_for_some) <= 64
+    listed.list.changed()
+    assert not listed.list._pages_for_some
