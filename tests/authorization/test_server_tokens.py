@@ -18,7 +18,7 @@ from tests.authorization.protected_server import (
     call,
     vault,
 )
-from wigwag import Principal, Protection, Server
+from wigwag import DPoPRules, JwtVerifier, Principal, Protection, Server
 from wigwag.oauth.challenges import Challenge, demand_of, parse_challenges
 
 pytestmark = pytest.mark.anyio
@@ -303,6 +303,7 @@ async def test_everybody_can_read_where_tokens_come_from(about: str) -> None:
             "bearer_methods_supported": ["header"],
             "resource_name": "The vault",
             "resource_documentation": page,
+            "dpop_signing_alg_values_supported": list(DPoPRules().algorithms),
         }
 
 
@@ -365,13 +366,25 @@ def test_what_could_verify_no_token_is_refused() -> None:
         Server("s", auth="login.example.com")
 
 
+def test_an_issuer_is_all_that_there_must_be() -> None:
+    for auth in (ISSUER, [ISSUER], Protection(ISSUER), JwtVerifier(ISSUER)):
+        protection = Server("s", auth=auth).protection
+        assert protection is not None
+        assert protection.authorization_servers == (ISSUER,)
+        (verifier,) = protection.verifiers
+        assert isinstance(verifier, JwtVerifier)
+    several = Protection(ISSUER, Ledger(), authorization_servers=["https://other.example.com"])
+    assert several.authorization_servers == ("https://other.example.com",)
+    assert len(several.verifiers) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
         ({"scopes": "mcp"}, TypeError, r"write \['mcp'\]"),
         ({"scopes": ["a b"]}, ValueError, "is no scope"),
         ({"scopes": ["offline_access"]}, ValueError, "leave it out"),
-        ({"dpop": True}, ValueError, "'optional', 'required' or False"),
+        ({"dpop": True}, ValueError, "'optional', 'required' or DPoPRules"),
         ({"resource": "mcp.example.com"}, ValueError, "cannot be used"),
         ({"resource": 7}, TypeError, "is a URL"),
         ({"authorization_servers": ISSUER}, TypeError, "several"),

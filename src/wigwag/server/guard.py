@@ -30,8 +30,10 @@ from wigwag.oauth.urls import read_url
 from wigwag.runtime.permits import NOBODY, PERMIT, Permit
 from wigwag.server.authorization.authenticator import Authenticator
 from wigwag.server.authorization.contract import VerifiedToken
+from wigwag.server.authorization.proof_checking import ProofChecker
 from wigwag.server.authorization.refusals import AuthenticationRefused
 from wigwag.server.protection import Protection
+from wigwag.stores.contract import ReplayStore
 from wigwag.transports.asgi import (
     Answer,
     BodyTooLarge,
@@ -101,6 +103,7 @@ class Guard:
         path: The path of the endpoint, below the prefix that the application is mounted at.
         ports: The ports that are listed with the hosts of the server.
         scopes_of: Returns what a request needs.
+        replays: Where used proofs are remembered; by default in memory.
     """
 
     def __init__(
@@ -110,13 +113,16 @@ class Guard:
         path: str,
         ports: Iterable[int],
         scopes_of: ScopesOf,
+        replays: ReplayStore | None = None,
     ) -> None:
         self._protection = protection
         self._name = name
         self._path = path
         self._ports = frozenset(ports)
         self._scopes_of = scopes_of
-        self._authenticator = Authenticator(protection.verifiers)
+        self._authenticator = Authenticator(
+            protection.verifiers, proofs=ProofChecker(protection.dpop, replays)
+        )
         self._required = frozenset(protection.scopes)
         self._places: dict[tuple[Any, ...], Place] = {}
         # For each good token, as long as it is the same object, what follows from it.
@@ -169,7 +175,14 @@ class Guard:
             await answer.whole(status, encode_error(None, INVALID_REQUEST, reason), lines)
             return False
         scope[PERMIT] = permit
+        if b"dpop" in headers.values:
+            for name, value in self._authenticator.success_headers(_lines(headers, b"dpop")):
+                answer.add_header(name.encode(), value.encode())
         return True
+
+    async def aclose(self) -> None:
+        """Break off what is done for requests that are not served any more."""
+        await self._authenticator.aclose()
 
     async def _permit_for(self, scope: Scope, headers: RequestHeaders, place: Place) -> Permit:
         root: str = scope.get("root_path", "")
@@ -388,6 +401,8 @@ class Guard:
             scopes=protection.scopes_supported,
             name=protection.resource_name or self._name,
             documentation=protection.documentation,
+            dpop_algorithms=protection.dpop.algorithms,
+            is_dpop_required=protection.dpop.required,
         )
         await answer.whole(200, msgspec.json.encode(document), headers=_READABLE)
 

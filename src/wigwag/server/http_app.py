@@ -333,7 +333,14 @@ class HttpApp:
                 "has, as in allowed_hosts=['mcp.example.com']"
             )
         ports = [int(port) for host in listed if (port := host.rpartition(":")[2]).isdigit()]
-        return Guard(protection, self._server.info.name, self.path, ports, self._server.scopes_of)
+        return Guard(
+            protection,
+            self._server.info.name,
+            self.path,
+            ports,
+            self._server.scopes_of,
+            self._stores.replays,
+        )
 
     async def _admit(
         self,
@@ -445,6 +452,8 @@ class HttpApp:
                     endpoint.aclose(grace=grace),
                     *([] if life.sse is None else [life.sse.aclose()]),
                 )
+                if self._guard is not None:
+                    await self._guard.aclose()
 
 
 class _Life:

@@ -6,19 +6,20 @@ Spec: basic/authorization
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 from wigwag.oauth.resource_documents import check_resource
 from wigwag.oauth.scopes import OFFLINE_ACCESS, join_scopes
 from wigwag.oauth.urls import read_url
 from wigwag.server.authorization.contract import TokenVerifier
 from wigwag.server.authorization.function_verifier import VerifyFunction
+from wigwag.server.authorization.proof_checking import DPoPRules
 from wigwag.server.authorization.verifiers import verifiers_of
 
 __all__ = ["Auth", "Dpop", "Protection"]
 
-Dpop: TypeAlias = Literal["optional", "required", False]
-"""Whether tokens may be, or must be, bound to a key of their client (RFC 9449)."""
+Dpop: TypeAlias = Literal["optional", "required"] | DPoPRules
+"""Whether tokens may be, or must be, bound to a key of their client (RFC 9449), and how."""
 
 Verifies: TypeAlias = str | TokenVerifier | VerifyFunction
 """An issuer, a verifier, or a function that is called with a token."""
@@ -49,8 +50,8 @@ class Protection:
             else a feature needs, they ask for when they use it.
         resource_name: What people call the server.
         documentation: The URL of a page for developers.
-        dpop: Whether tokens may be bound to a key (`optional`), must be (`required`), or are not
-            taken if they are (`False`).
+        dpop: Whether tokens may be bound to a key of their client (`optional`) or must be
+            (`required`); or `DPoPRules`, which say more. One that is bound always needs a proof.
         anonymous: Whether requests without a token are served as well, by what needs neither scopes
             nor roles. `Context.principal` is `None` then.
 
@@ -74,8 +75,8 @@ class Protection:
         dpop: Dpop = "optional",
         anonymous: bool = False,
     ) -> None:
-        if dpop not in get_args(Dpop):
-            raise ValueError(f"`dpop` is 'optional', 'required' or False, not {dpop!r}")
+        if not isinstance(dpop, DPoPRules) and dpop not in ("optional", "required"):
+            raise ValueError(f"`dpop` is 'optional', 'required' or DPoPRules, not {dpop!r}")
         if resource is not None:
             if not isinstance(resource, str):
                 raise TypeError(f"`resource` is a URL, as text, not {resource!r}")
@@ -91,7 +92,7 @@ class Protection:
         )
         self.resource_name = resource_name
         self.documentation = documentation
-        self.dpop = dpop
+        self.dpop = dpop if isinstance(dpop, DPoPRules) else DPoPRules(required=dpop == "required")
         self.anonymous = anonymous
         self.verifiers = verifiers_of([_verifier(each) for each in verifiers])
         listed = [_issuer(each) for each in _texts("authorization_servers", authorization_servers)]
@@ -130,7 +131,9 @@ Auth: TypeAlias = Verifies | Sequence[Verifies] | Protection
 def _verifier(given: Any) -> Any:
     if not isinstance(given, str):
         return given
-    raise TypeError(f"tokens of {_issuer(given)} need a verifier")
+    from wigwag.server.authorization.jwt_verifier import JwtVerifier  # noqa: PLC0415 - not all do
+
+    return JwtVerifier(_issuer(given))
 
 
 def _issuer(text: str) -> str:
