@@ -181,8 +181,11 @@ class Call:
             self.status = message["status"]
             for name, value in message["headers"]:
                 assert name == name.lower()
-                assert name.decode() not in self.headers
-                self.headers[name.decode()] = value.decode()
+                key, text = name.decode(), value.decode()
+                if key in self.headers:
+                    assert key == "www-authenticate", f"{key} twice"
+                    text = f"{self.headers[key]}, {text}"
+                self.headers[key] = text
         else:
             assert self.status is not None, "a body without a head"
             data = message.get("body", b"")

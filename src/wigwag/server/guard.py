@@ -58,6 +58,9 @@ ScopesOf = Callable[[str, Any], Iterable[str]]
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
 
+# What clients begin with: without a token, or with a proof for which they had no nonce.
+_ORDINARY: Final = (None, "use_dpop_nonce")
+
 # A body that is looked at before anybody knows who sends it, to tell what the request will need.
 _MAX_GLANCE_BYTES: Final = 64 * 1024
 _MAX_REMEMBERED: Final = 1024
@@ -310,8 +313,8 @@ class Guard:
         lines = self._authenticator.response_headers(
             refusal, resource_metadata=place.metadata, scopes=needed
         )
-        if refusal.error is None and refusal.status == _UNAUTHORIZED:
-            _logger.debug("refused a request without a token")  # as clients begin with
+        if refusal.status == _UNAUTHORIZED and refusal.error in _ORDINARY:
+            _logger.debug("refused a request: %s", refusal.reason)
         else:
             self._complain(refusal.reason, scope)
         title = _TITLES.get(refusal.status, "Unauthorized")

@@ -148,7 +148,8 @@ def _issuer(text: str) -> str:
 
 def _issuers(verifiers: Iterable[TokenVerifier]) -> list[str]:
     found = (getattr(verifier, "issuer", None) for verifier in verifiers)
-    return [issuer for issuer in found if isinstance(issuer, str)]
+    # One that is no URL is nowhere that a client could go.
+    return [issuer for issuer in found if isinstance(issuer, str) and "://" in issuer]
 
 
 def _texts(setting: str, given: Any) -> tuple[str, ...]:
