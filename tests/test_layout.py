@@ -19,6 +19,7 @@ ELSEWHERE = {
     "client/authorization/oauth.py": "authorization: clients that log in, and machines",
     "client/authorization/oauth_authorizer.py": "authorization: clients that log in",
     "client/asking.py": "interaction: a client and a server through the public API",
+    "client/authorization/accounts.py": "authorization: test_accounts, with real servers",
     "client/authorization/terminal_login.py": "e2e: test_terminal_login, with a person",
     "client/client.py": "interaction: a client and a server through the public API",
     "client/following.py": "interaction: test_following",

@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING, Any
 from wigwag._version import __version__
 
 if TYPE_CHECKING:
+    from wigwag.client.authorization.accounts import Account, authorization_status, log_in, log_out
+    from wigwag.client.authorization.assertions import EnvironmentAssertion, FileAssertion
+    from wigwag.client.authorization.browser_login import BrowserLogin
+    from wigwag.client.authorization.client_document import (
+        check_client_document,
+        create_client_document,
+    )
     from wigwag.client.authorization.given_tokens import ApiKey, BearerToken
     from wigwag.client.authorization.oauth import (
         ClientCredentials,
@@ -19,6 +26,7 @@ if TYPE_CHECKING:
         OAuth,
         WorkloadIdentity,
     )
+    from wigwag.client.authorization.terminal_login import TerminalLogin
     from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.client import Client
     from wigwag.client.configuration import load_configuration
@@ -95,11 +103,13 @@ if TYPE_CHECKING:
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
 _HOMES = {
     "AcceptedElicitation": "wigwag.server.asking.questions",
+    "Account": "wigwag.client.authorization.accounts",
     "ApiKey": "wigwag.client.authorization.given_tokens",
     "AssistantMessage": "wigwag.server.results.prompt_messages",
     "Audio": "wigwag.server.results.media",
     "AuthorizationFailed": "wigwag.errors",
     "BearerToken": "wigwag.client.authorization.given_tokens",
+    "BrowserLogin": "wigwag.client.authorization.browser_login",
     "CacheHint": "wigwag.protocol.server",
     "CachePolicy": "wigwag.client.cache_policy",
     "CancelledElicitation": "wigwag.server.asking.questions",
@@ -117,7 +127,9 @@ _HOMES = {
     "ElicitationOutcome": "wigwag.server.asking.questions",
     "ElicitationResult": "wigwag.server.asking.questions",
     "EnterpriseManaged": "wigwag.client.authorization.oauth",
+    "EnvironmentAssertion": "wigwag.client.authorization.assertions",
     "File": "wigwag.server.results.media",
+    "FileAssertion": "wigwag.client.authorization.assertions",
     "FileTokenStore": "wigwag.stores.file_tokens",
     "FollowedCall": "wigwag.client.following",
     "Header": "wigwag.server.parameters.header",
@@ -136,8 +148,8 @@ _HOMES = {
     "Message": "wigwag.server.results.prompt_messages",
     "OAuth": "wigwag.client.authorization.oauth",
     "Principal": "wigwag.server.principal",
-    "Protection": "wigwag.server.protection",
     "PromptsListChanged": "wigwag.client.listening",
+    "Protection": "wigwag.server.protection",
     "QuestionFailed": "wigwag.errors",
     "RequestFailed": "wigwag.errors",
     "RequestTimedOut": "wigwag.errors",
@@ -154,6 +166,7 @@ _HOMES = {
     "StaticTokens": "wigwag.server.authorization.static_tokens",
     "StdioServerParameters": "wigwag.transports.stdio_client",
     "SyncClient": "wigwag.client.sync",
+    "TerminalLogin": "wigwag.client.authorization.terminal_login",
     "Timeouts": "wigwag.client.link",
     "TokenVerifier": "wigwag.server.authorization.contract",
     "ToolCallResult": "wigwag.client.tool_results",
@@ -167,11 +180,16 @@ _HOMES = {
     "VerifiedToken": "wigwag.server.authorization.contract",
     "VerifierUnavailable": "wigwag.errors",
     "WorkloadIdentity": "wigwag.client.authorization.oauth",
+    "authorization_status": "wigwag.client.authorization.accounts",
+    "check_client_document": "wigwag.client.authorization.client_document",
     "connect_sync": "wigwag.client.sync",
+    "create_client_document": "wigwag.client.authorization.client_document",
     "elicit": "wigwag.server.asking.questions",
     "elicit_url": "wigwag.server.asking.questions",
     "list_roots": "wigwag.server.asking.questions",
     "load_configuration": "wigwag.client.configuration",
+    "log_in": "wigwag.client.authorization.accounts",
+    "log_out": "wigwag.client.authorization.accounts",
     "safe_join": "wigwag.server.files",
     "sample": "wigwag.server.asking.questions",
     "terminal_elicitation": "wigwag.client.terminal",
@@ -179,11 +197,13 @@ _HOMES = {
 
 __all__ = [
     "AcceptedElicitation",
+    "Account",
     "ApiKey",
     "AssistantMessage",
     "Audio",
     "AuthorizationFailed",
     "BearerToken",
+    "BrowserLogin",
     "CacheHint",
     "CachePolicy",
     "CancelledElicitation",
@@ -201,7 +221,9 @@ __all__ = [
     "ElicitationOutcome",
     "ElicitationResult",
     "EnterpriseManaged",
+    "EnvironmentAssertion",
     "File",
+    "FileAssertion",
     "FileTokenStore",
     "FollowedCall",
     "Header",
@@ -238,6 +260,7 @@ __all__ = [
     "StaticTokens",
     "StdioServerParameters",
     "SyncClient",
+    "TerminalLogin",
     "Timeouts",
     "TokenVerifier",
     "ToolCallResult",
@@ -252,11 +275,16 @@ __all__ = [
     "VerifierUnavailable",
     "WorkloadIdentity",
     "__version__",
+    "authorization_status",
+    "check_client_document",
     "connect_sync",
+    "create_client_document",
     "elicit",
     "elicit_url",
     "list_roots",
     "load_configuration",
+    "log_in",
+    "log_out",
     "safe_join",
     "sample",
     "terminal_elicitation",

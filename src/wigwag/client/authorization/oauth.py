@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -103,20 +104,29 @@ class OAuthWay:
         new_client(
             url, self._settings
         )  # raises what is wrong with either now, not at the first use
+        return OAuthAuthorizer(partial(self.ready, url, ssl), extensions=self._extensions)
 
-        async def get_ready() -> Ready:
-            store = self._store = self._store or self._default_store()
-            settings = self._settings
-            proof = None
-            if self._key is not None:
-                settings = msgspec.structs.replace(settings, sign=await _signer(self._key))
-            if self._dpop:
-                proof = proof_maker(await kept_proof_key(store, url))
-                settings = msgspec.structs.replace(settings, proof=proof)
-            steps = self._steps(store, _Fetching(url, self._allowed_hosts, ssl).fetch)
-            return Ready(new_client(url, settings), steps, proof)
+    async def ready(self, url: str, ssl: TLS | None = None) -> Ready:
+        """Read the keys, and return the flows for a server with what does their steps.
 
-        return OAuthAuthorizer(get_ready, extensions=self._extensions)
+        Args:
+            url: The URL of the MCP server.
+            ssl: Whom to trust.
+
+        Raises:
+            ValueError: The URL cannot be used.
+            AuthorizationFailed: A key or the store cannot be used.
+        """
+        store = self._store = self._store or self._default_store()
+        settings = self._settings
+        proof = None
+        if self._key is not None:
+            settings = msgspec.structs.replace(settings, sign=await _signer(self._key))
+        if self._dpop:
+            proof = proof_maker(await kept_proof_key(store, url))
+            settings = msgspec.structs.replace(settings, proof=proof)
+        steps = self._steps(store, _Fetching(url, self._allowed_hosts, ssl).fetch)
+        return Ready(new_client(url, settings), steps, proof)
 
     def _default_store(self) -> TokenStore:
         from wigwag.stores.memory_tokens import MemoryTokenStore  # noqa: PLC0415
@@ -215,7 +225,9 @@ class OAuth(OAuthWay):
     def _steps(self, store: TokenStore, fetch: Callable[[HttpRequest], Any]) -> Steps:
         login = self._login
         if login is None:
-            raise AuthorizationFailed("there is no way to ask the user", advice="give a `login`")
+            from wigwag.client.authorization.default_login import DefaultLogin  # noqa: PLC0415
+
+            login = partial(DefaultLogin, timeout=self._timeout)
         return Steps(store=store, fetch=fetch, open_login=login, patience=self._timeout)
 
 
