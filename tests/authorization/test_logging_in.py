@@ -242,6 +242,30 @@ async def test_a_call_may_wait_for_the_login_of_the_message_before_it(
         assert len(logins.asked) == 1
 
 
+async def test_what_is_sent_again_may_wait_for_a_login_before(
+    issuer: AuthorizationServer, logins: Logins, store: MemoryTokenStore
+) -> None:
+    async def cut(request: HttpRequest) -> None:
+        """End the stream that the answer should come on; the next one wants another login."""
+        del guarded.replies["ping"]
+        issuer.revoke_all()
+        issuer.forget_refresh_tokens()
+        logins.before = taking(30.0)
+        await request.answer(202)
+        guarded.ended.set()
+
+    auth = OAuth(login=logins, store=store, timeout=1e9)
+    timeouts = Timeouts(request=15.0, connect=15.0, probe=PATIENCE)
+    async with GuardedOldServer() as guarded:
+        guarded.guarded_by(issuer)
+        guarded.replies["ping"] = cut
+        async with client_of(guarded.url, logins, store, auth=auth, timeouts=timeouts) as client:
+            await client.ping()
+
+        assert len(guarded.asked("ping")) == 2
+        assert len(logins.asked) == 2
+
+
 async def test_nobody_waits_for_a_user_for_ever(
     issuer: AuthorizationServer, guarded: GuardedUrl, logins: Logins, store: MemoryTokenStore
 ) -> None:

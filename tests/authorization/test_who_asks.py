@@ -124,3 +124,26 @@ async def test_the_blocking_client_logs_in_as_well(
 
     assert await asyncio.to_thread(use) == "done"
     assert len(logins.asked) == 1
+
+
+async def test_a_function_of_the_blocking_client_may_block(
+    issuer: AuthorizationServer, guarded: GuardedUrl
+) -> None:
+    issuer.tokens["mine"] = {"scope": ""}
+    may_block: list[bool] = []
+
+    def find_token() -> str:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            may_block.append(True)
+        return "mine"
+
+    def use() -> str:
+        with connect_sync(guarded.url, auth=find_token, timeouts=TIMEOUTS) as client:
+            return client.call_tool("tool").text
+
+    assert await asyncio.to_thread(use) == "done"
+    assert may_block == [True] * 2  # once for each request, and never on the event loop
+    with pytest.raises(TypeError, match="OAuth is a class"):
+        connect_sync(guarded.url, auth=OAuth)  # type: ignore[arg-type] # which is the point

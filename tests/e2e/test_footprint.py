@@ -45,6 +45,19 @@ NOT_FOR_A_STDIO_SERVER = (
 )
 NOT_FOR_A_CLIENT = ("wigwag.server", "wigwag.protocol.server", "wigwag.runtime.server_connection")
 
+NOT_WITHOUT_AUTHORIZATION = (
+    "cryptography",
+    "filelock",
+    "joserfc",
+    "keyring",
+    "platformdirs",
+    "webbrowser",
+    "wigwag.client.authorization",
+    "wigwag.oauth",
+    "wigwag.stores.file_tokens",
+    "wigwag.transports.document_fetching",
+)
+
 
 def loaded_by(program: str) -> set[str]:
     """Return the modules that are loaded after a program has run in a fresh interpreter."""
@@ -102,6 +115,24 @@ def test_the_client_class_does_not_load_the_server() -> None:
     loaded = loaded_by("import wigwag; wigwag.Client")
     assert "wigwag.client.client" in loaded
     assert among(loaded, NOT_FOR_A_CLIENT) == []
+
+
+def test_a_client_without_authorization_loads_nothing_of_it() -> None:
+    loaded = loaded_by("""
+import asyncio
+from wigwag import Client, ClientGroup, ServerUnreachable
+
+async def main():
+    ClientGroup({"one": "http://127.0.0.1:1/mcp"})
+    try:
+        await Client("http://127.0.0.1:1/mcp").connect()
+    except ServerUnreachable:
+        pass
+
+asyncio.run(main())
+""")
+    assert "wigwag.transports.http_client_peer" in loaded
+    assert among(loaded, NOT_WITHOUT_AUTHORIZATION) == []
 
 
 def test_the_server_class_adds_no_tls_to_what_asyncio_loads() -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from wigwag.runtime.callables import is_async
 
 # The names of options that answer something; all the others that take functions tell something.
-_ANSWERING: Final = ("sampling", "elicitation", "roots", "headers")
+_ANSWERING: Final = ("sampling", "elicitation", "roots", "headers", "auth")
 _ANSWERING_WITH_CLIENT: Final = ("sampling_callback", "elicitation_callback", "list_roots_callback")
 # How long the end of a client waits for what was told before.
 _DRAIN_SECONDS: Final = 2.0
@@ -143,7 +143,7 @@ def made_blocking(
 
 
 def _made_blocking(name: str, function: Any, callbacks: CallbackThread, client: Any) -> Any:
-    if name in _ANSWERING:
+    if name in _ANSWERING and not isinstance(function, type):
         return in_thread(function)
     if name in _ANSWERING_WITH_CLIENT and not is_async(function):
         return in_thread(lambda _, *params: function(client, *params))

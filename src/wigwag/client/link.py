@@ -36,7 +36,6 @@ from wigwag.protocol.events import Connected, NotificationReceived, RequestRecei
 from wigwag.runtime.client_connection import ClientConnection
 from wigwag.schema import MODERN_REVISIONS, DiscoverResult
 from wigwag.transports.contract import Connection
-from wigwag.transports.pausable_timeout import PausableTimeout
 
 __all__ = ["Link", "Reactions", "Timeouts", "in_one_line"]
 
@@ -226,6 +225,19 @@ class Link:
                 raise ConnectionClosed("the client was closed") from None
             raise
 
+    async def get_within(self, seconds: float) -> tuple[ClientConnection, float]:
+        """Do as `get` does, for so long; what a user takes to log in does not count.
+
+        Returns:
+            The connection, and how many seconds that took.
+
+        Raises:
+            TimeoutError: The time is over.
+        """
+        async with self._opener.limit(seconds) as limit:
+            live = await self.get()
+        return live, limit.held_for
+
     @property
     def is_acquainted(self) -> bool:
         """Whether the server has answered before, so that it may well do so again."""
@@ -254,8 +266,7 @@ class Link:
             self._prior, self.is_on_trust = None, False
         self._stalled = (None, "")
         try:
-            async with PausableTimeout(self._timeouts.connect) as limit:
-                self._opener.limit = limit
+            async with self._opener.limit(self._timeouts.connect):
                 live = await self._open_as(self._eras.get(self._opener.key or ""))
         except TimeoutError:
             raise self._not_ready() from None

@@ -131,6 +131,16 @@ class LostRequest:
         """When it has failed, unless there is a sign of life before."""
         return self._limits[2]
 
+    @property
+    def seconds_left(self) -> float:
+        """How long it may still take."""
+        return self.deadline - asyncio.get_running_loop().time()
+
+    def extend(self, seconds: float) -> None:
+        """Let it take so much longer: somebody had to log in."""
+        sent_at, ceiling, deadline = self._limits
+        self._limits = (sent_at + seconds, ceiling + seconds, deadline + seconds)
+
     def expired(self) -> RequestTimedOut:
         """Return what to raise when there is no answer by then."""
         waited = asyncio.get_running_loop().time() - self._limits[0]
@@ -184,8 +194,8 @@ class Resending:
 
             try:
                 try:
-                    async with asyncio.timeout_at(lost.deadline):
-                        live = await self._link.get()
+                    live, held_for = await self._link.get_within(lost.seconds_left)
+                    lost.extend(held_for)
                 except TimeoutError:
                     raise lost.expired() from error
                 return await live.request(

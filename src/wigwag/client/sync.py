@@ -230,9 +230,9 @@ class SyncClient:
 
     Plain functions among the options run in threads, and may block, ask a person, and use this
     client: what tells something (`on_log`, `on_notification`, `on_stderr`) one after the other,
-    what answers something (`elicitation`, `sampling`, `roots`, `headers`) each in a thread of its
-    own. `on_progress` is called in the thread that waits. Functions that are `async` run on the
-    client's event loop. An `http_client` must not belong to another event loop.
+    what answers something (`elicitation`, `sampling`, `roots`, `headers`, `auth`) each in a thread
+    of its own. `on_progress` is called in the thread that waits. Functions that are `async` run on
+    the client's event loop. An `http_client` must not belong to another event loop.
 
     A process that was forked off cannot use it, and makes a client of its own.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -46,7 +47,6 @@ class Opener:
         key: What it is known by from one time to the next; `None` where there is nothing to know.
         is_http_sse: Whether the server is said to be of HTTP+SSE.
         auth: What authorizes its requests.
-        limit: The time there is to open one; it stands still while somebody logs in for that.
     """
 
     def __init__(  # noqa: PLR0913 - most are given for few kinds of targets
@@ -71,17 +71,32 @@ class Opener:
         self.key = key or url
         self.is_http_sse = is_http_sse
         self.auth = auth
-        self.limit: PausableTimeout | None = None
+        self._limits: set[PausableTimeout] = set()
+        self._holds = 0
+
+    @asynccontextmanager
+    async def limit(self, seconds: float) -> AsyncIterator[PausableTimeout]:
+        """Limit the time to open a connection; it stands still while somebody logs in for that."""
+        async with PausableTimeout(seconds) as limit:
+            for _ in range(self._holds):
+                limit.hold()
+            self._limits.add(limit)
+            try:
+                yield limit
+            finally:
+                self._limits.discard(limit)
 
     def hold(self) -> None:
-        """Stop counting the time to open a connection."""
-        if self.limit is not None:
-            self.limit.hold()
+        """Stop counting."""
+        self._holds += 1
+        for limit in self._limits:
+            limit.hold()
 
     def release(self) -> None:
-        """Go on counting it."""
-        if self.limit is not None:
-            self.limit.release()
+        """Go on counting."""
+        self._holds -= 1
+        for limit in self._limits:
+            limit.release()
 
 
 def opener_for(  # noqa: PLR0913 - the options of `Client`, as they are

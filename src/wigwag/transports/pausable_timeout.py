@@ -22,6 +22,9 @@ class PausableTimeout:
         self._left = seconds
         self._holds = 0
         self._is_running = False
+        self._held_since = 0.0
+        self.held_for = 0.0
+        """Seconds in which it was held, up to the last `release`."""
 
     async def __aenter__(self) -> Self:
         """Begin to count."""
@@ -42,6 +45,8 @@ class PausableTimeout:
 
     def hold(self) -> None:
         """Stop counting; as often as it is called, `release` must be."""
+        if not self._holds:
+            self._held_since = self._loop.time()
         self._holds += 1
         when = self._timeout.when() if self._is_running else None
         if when is not None and not self._timeout.expired():
@@ -50,6 +55,8 @@ class PausableTimeout:
 
     def release(self) -> None:
         """Go on counting."""
+        if self._holds == 1:
+            self.held_for += self._loop.time() - self._held_since
         self._holds = max(self._holds - 1, 0)
         if self._is_running and not self._timeout.expired():
             self._go()

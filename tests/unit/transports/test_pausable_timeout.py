@@ -75,6 +75,7 @@ async def test_it_can_be_held_from_before_its_beginning_to_after_its_end(
         pass_time(1000.0)
         await turn()
     limit.release()
+    assert limit.held_for >= 1000.0
 
 
 async def test_it_can_be_held_when_it_is_over_already(pass_time: PassTime) -> None:

@@ -39,7 +39,7 @@ class Steps:
         fetch: Makes a request of HTTP.
         open_login: Returns what asks a user; `None` where there is no user.
         read_assertion: Returns a token from elsewhere, for an audience.
-        patience: How long a user may take, in seconds.
+        patience: How long a user may take, in seconds; `None` for whoever asks to say.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Steps:
         fetch: Fetch,
         open_login: Callable[[], Login] | None = None,
         read_assertion: ReadAssertion | None = None,
-        patience: float = 300.0,
+        patience: float | None = None,
     ) -> None:
         self.store: Final = store
         self.fetch: Final = fetch

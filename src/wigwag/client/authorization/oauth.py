@@ -215,6 +215,7 @@ class OAuth(OAuthWay):
             key=key,
         )
         self._login = login
+        self._port = redirect_port or 0
         self._timeout = timeout
 
     def _default_store(self) -> TokenStore:
@@ -223,12 +224,13 @@ class OAuth(OAuthWay):
         return FileTokenStore()
 
     def _steps(self, store: TokenStore, fetch: Callable[[HttpRequest], Any]) -> Steps:
-        login = self._login
-        if login is None:
-            from wigwag.client.authorization.default_login import DefaultLogin  # noqa: PLC0415
+        login, patience = self._login, self._timeout
+        if login is not None:
+            return Steps(store=store, fetch=fetch, open_login=login, patience=patience)
+        from wigwag.client.authorization.default_login import DefaultLogin  # noqa: PLC0415
 
-            login = partial(DefaultLogin, timeout=self._timeout)
-        return Steps(store=store, fetch=fetch, open_login=login, patience=self._timeout)
+        login = partial(DefaultLogin, self._port, timeout=patience)  # which says more of its end
+        return Steps(store=store, fetch=fetch, open_login=login)
 
 
 class ClientCredentials(OAuthWay):
