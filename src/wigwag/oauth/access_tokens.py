@@ -7,14 +7,13 @@ Spec: basic/authorization#token-handling
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from wigwag.errors import InvalidToken
-from wigwag.oauth.jwt import Jwt, type_of
+from wigwag.oauth.jwt import Jwt, read_time, type_of
 from wigwag.oauth.requests import told
 from wigwag.oauth.scopes import Scopes, join_scopes
 from wigwag.oauth.urls import read_url
@@ -209,9 +208,10 @@ def _time(claims: Mapping[str, Any], name: str) -> float | None:
     value = claims.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    time = read_time(value)
+    if time is None:
         raise InvalidToken(f"its {name} is no time")
-    return value
+    return time
 
 
 def read_access_token(

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Jwt", "check_header", "read_jwt", "type_of"]
+__all__ = ["Jwt", "check_header", "read_jwt", "read_time", "type_of"]
 
 _is_jwt: Final = re.compile(r"([A-Za-z0-9_-]++)\.([A-Za-z0-9_-]++)\.[A-Za-z0-9_-]*+").fullmatch
 _MEDIA_TYPE: Final = "application/"
+_MAX_SECONDS: Final = 1e15
 
 
 class Jwt(msgspec.Struct, frozen=True):
@@ -78,3 +79,14 @@ def check_header(jwt: Jwt, algorithms: Collection[str]) -> str:
     if "crit" in jwt.header:
         raise ValueError("its header has critical extensions, and none is understood")
     return algorithm
+
+
+def read_time(value: object) -> float | None:
+    """Return a time in seconds since 1970; `None` if it is none that anybody could mean.
+
+    >>> read_time(1_700_000_000), read_time(True), read_time("now"), read_time(10**400)
+    (1700000000.0, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if -_MAX_SECONDS < value < _MAX_SECONDS else None

@@ -5,7 +5,6 @@ Spec: RFC 9449 section 4.3, whose numbers the comments have
 
 from __future__ import annotations
 
-import math
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +16,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from wigwag.oauth.jwk import PRIVATE_MEMBERS, can_verify, public_key, thumbprint
-from wigwag.oauth.jwt import check_header, read_jwt, type_of
+from wigwag.oauth.jwt import check_header, read_jwt, read_time, type_of
 from wigwag.oauth.secret import Secret
 from wigwag.oauth.urls import read_url
 
@@ -124,10 +123,7 @@ def _check_claims(claims: Mapping[str, Any]) -> None:  # 3
             raise InvalidProof(f"the proof has no {name}")
     if len(claims["jti"]) > _MAX_JTI_CHARACTERS:
         raise InvalidProof(f"the jti of the proof has more than {_MAX_JTI_CHARACTERS} characters")
-    issued_at = claims.get("iat")
-    if isinstance(issued_at, bool) or not isinstance(issued_at, int | float):
-        raise InvalidProof("the proof has no iat")
-    if not math.isfinite(issued_at):
+    if read_time(claims.get("iat")) is None:
         raise InvalidProof("the proof has no iat")
 
 

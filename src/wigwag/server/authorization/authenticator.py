@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from time import time
-from typing import Final
 
 from wigwag.errors import InvalidToken, VerifierUnavailable
 from wigwag.oauth.access_tokens import MAX_LEEWAY
@@ -27,11 +25,9 @@ from wigwag.server.authorization.verified_tokens import VerifiedTokens
 
 __all__ = ["Authenticator"]
 
-_logger: Final = logging.getLogger("wigwag.server")
-
 
 class Authenticator:
-    """Asks the verifiers of a server about the token of a request.
+    """Asks the verifiers of a server about the token of a request; the log is left to the caller.
 
     Args:
         verifiers: They are asked in this order, until one says that the token is its own.
@@ -76,6 +72,9 @@ class Authenticator:
         Raises:
             AuthenticationRefused: Nobody is let in; `response_headers` has what to answer.
         """
+        known = self._recognise(authorization, resource) if not query else None
+        if known is not None:
+            return known
         try:
             if query and has_token_in_query(query):
                 raise ValueError("a token in the URL is not accepted: use the Authorization header")
@@ -88,7 +87,6 @@ class Authenticator:
             verified = await self._verify(credentials.token, resource)
             await self._check_binding(credentials, verified, proofs, method, url)
         except InvalidToken as error:
-            _logger.info("a token was refused: %s", error.reason)
             raise AuthenticationRefused(
                 401,
                 "invalid_token",
@@ -97,7 +95,6 @@ class Authenticator:
                 used=credentials.scheme,
             ) from None
         except InvalidProof as error:
-            _logger.info("a proof was refused: %s", error)
             raise AuthenticationRefused(
                 401, "invalid_dpop_proof", str(error), used=credentials.scheme
             ) from None
@@ -106,7 +103,6 @@ class Authenticator:
                 401, "use_dpop_nonce", str(error), used=credentials.scheme, nonce=error.nonce
             ) from None
         except VerifierUnavailable as error:
-            _logger.info("a token could not be verified: %s", error.reason)
             raise AuthenticationRefused(
                 503,
                 description="tokens cannot be verified at the moment",
@@ -114,6 +110,16 @@ class Authenticator:
                 retry_after=error.retry_after,
             ) from error
         return verified
+
+    def _recognise(self, authorization: Sequence[str], resource: str) -> VerifiedToken | None:
+        """Return what is known of a token that is sent as usual; it was read strictly before."""
+        if self._proofs.rules.required or len(authorization) != 1:
+            return None
+        line = authorization[0]
+        if not line.startswith("Bearer "):
+            return None
+        known = self._verified.get(line[7:], resource)
+        return known if known is not None and known.key_thumbprint is None else None
 
     async def _verify(self, token: Secret, resource: str) -> VerifiedToken:
         text = token.reveal()

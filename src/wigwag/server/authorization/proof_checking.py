@@ -6,9 +6,10 @@ Spec: RFC 9449 sections 7 and 9
 from __future__ import annotations
 
 import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from time import time
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -30,6 +31,7 @@ from wigwag.stores.memory_replays import MemoryReplays
 __all__ = ["DPoPRules", "NonceDemanded", "ProofChecker"]
 
 _KEY_BYTES: Final = 32
+_MAX_KEYS: Final = 1024
 
 
 class DPoPRules(Struct, frozen=True, kw_only=True):
@@ -97,6 +99,8 @@ class ProofChecker:
         self._clock = clock
         keys = self.rules.nonce_keys or (secrets.token_bytes(_KEY_BYTES),)
         self._nonces = Nonces(keys) if self.rules.nonces else None
+        # By thumbprint: importing one takes as long as verifying with it.
+        self._imported: OrderedDict[str, Any] = OrderedDict()
 
     async def check(
         self, values: Sequence[str], *, method: str, url: str, token: Secret, key_thumbprint: str
@@ -122,9 +126,23 @@ class ProofChecker:
         )
         if self._nonces is not None and not self._nonces.is_good(proof.nonce, now):
             raise NonceDemanded(self._nonces.create(now))
-        _check_signature(values[0].strip(" \t"), proof)
+        if not is_signed_by(values[0].strip(" \t"), proof.algorithm, self._key_of(proof)):
+            raise InvalidProof("the proof was not signed with its key")
         if not await self._remember(proof, now):
             raise InvalidProof("the proof was used before")
+
+    def _key_of(self, proof: Proof) -> Any:
+        key = self._imported.get(proof.thumbprint)
+        if key is None:
+            try:
+                key = self._imported[proof.thumbprint] = import_key(proof.key)
+            except ValueError:
+                raise InvalidProof("the proof has no public key for its algorithm") from None
+            if len(self._imported) > _MAX_KEYS:
+                self._imported.popitem(last=False)
+        else:
+            self._imported.move_to_end(proof.thumbprint)
+        return key
 
     async def _remember(self, proof: Proof, now: float) -> bool:
         try:
@@ -147,12 +165,3 @@ class ProofChecker:
         except InvalidProof:
             return None
         return self._nonces.next_after(nonce, self._clock())
-
-
-def _check_signature(text: str, proof: Proof) -> None:
-    try:
-        key = import_key(proof.key)
-    except ValueError:
-        raise InvalidProof("the proof has no public key for its algorithm") from None
-    if not is_signed_by(text, proof.algorithm, key):
-        raise InvalidProof("the proof was not signed with its key")

@@ -1,4 +1,3 @@
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,13 +96,12 @@ async def test_a_token_that_nobody_knows_is_invalid() -> None:
     assert "no verifier knows it" in refused.reason
 
 
-async def test_the_client_learns_less_than_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_client_learns_less_than_the_log() -> None:
     who = authenticator(Answering(InvalidToken("the issuer is https://evil.example")))
-    with caplog.at_level(logging.INFO, "wigwag.server"):
-        refused = await refusal(who, "Bearer s3cret")
-    assert "a token was refused: the issuer is https://evil.example" in caplog.text
+    refused = await refusal(who, "Bearer s3cret")
+    assert refused.reason == "the issuer is https://evil.example"
     assert "evil" not in str(who.response_headers(refused))
-    assert "s3cret" not in caplog.text + repr(refused) + str(refused)
+    assert "s3cret" not in repr(refused) + str(refused)
 
 
 async def test_verifiers_are_asked_in_order_until_one_knows_the_token() -> None:
@@ -137,6 +135,15 @@ async def test_a_token_is_verified_once_and_a_bad_one_each_time() -> None:
     for _ in range(2):
         await refusal(who, "Bearer t")
     assert len(bad.asked) == 2
+
+
+async def test_a_token_that_is_known_is_not_taken_when_it_comes_in_another_way() -> None:
+    who = authenticator(Answering(VerifiedToken(principal=ADA)))
+    await ask(who, "Bearer t")
+    for lines in (("Bearer t", "Bearer t"), ("Bearer t x",), ("Basic t",), ("DPoP t",)):
+        await refusal(who, *lines)
+    await refusal(who, "Bearer t", query="access_token=t")
+    assert (await ask(who, "Bearer t ", query="a=b")).principal is ADA
 
 
 async def test_how_many_are_remembered_is_up_to_the_author() -> None:
