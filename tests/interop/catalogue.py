@@ -3,11 +3,16 @@
 `tests/interop/setup.py` installs them.
 """
 
+import json
+import os
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from conformance.setup import find_node
 
 HERE: Final = Path(__file__).resolve().parent
 PEERS: Final = HERE / "peers"
@@ -56,6 +61,14 @@ class Peer:
         """The command of its client, speaking one era, or one revision, to a URL."""
         return self.client(era, [url])
 
+    def protected_server(self, issuer: str) -> list[str]:
+        """The command of its server that wants tokens of an issuer (`peers/protected.py`)."""
+        return [*self._program("protected_server"), issuer]
+
+    def login_client(self, url: str, *more: str) -> list[str]:
+        """The command of its client that logs in to use a URL (`peers/protected.py`)."""
+        return [*self._program("login_client"), url, *more]
+
     def _program(self, role: str) -> list[str]:
         if self.node:
             return ["node", str(PEERS / f"{self.name}_{role}.mjs")]
@@ -78,6 +91,30 @@ def nginx() -> str | None:
     """The program of nginx: the machine's own, or the one that was unpacked."""
     unpacked = INSTALLED / "nginx" / "usr" / "sbin" / "nginx"
     return shutil.which("nginx") or (str(unpacked) if unpacked.exists() else None)
+
+
+def chromium() -> tuple[str | None, dict[str, str]]:
+    """The program of Chromium, and what it needs in its environment.
+
+    It is the machine's own, or the one that was unpacked, with the libraries it came with.
+    """
+    for name in ("chromium-headless-shell", "chromium", "google-chrome"):
+        if (found := shutil.which(name)) is not None:
+            return found, {}
+    libraries = INSTALLED / "chromium" / "usr" / "lib"
+    program = libraries / "chromium" / "chromium-headless-shell"
+    if not program.exists():
+        return None, {}
+    folders = sorted({str(path.parent) for path in libraries.glob("*-linux-gnu*/**/*.so*")})
+    return str(program), {"LD_LIBRARY_PATH": os.pathsep.join(folders)}
+
+
+def authorization_server(settings: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """The command of an authorization server, and what it needs in its environment."""
+    program = str(PEERS / "oidc_provider.mjs")
+    environ = {"INTEROP_MODULES": str(modules_of("oidc"))}
+    # It wants a newer Node than the other peers are content with.
+    return [find_node(), program, json.dumps(settings)], environ
 
 
 def published(package: str, *arguments: str) -> list[str]:

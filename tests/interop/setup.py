@@ -3,8 +3,9 @@
     python tests/interop/setup.py [NAME ...]
 
 Versions are pinned in `requirements/` and `node/`. What is already installed in those versions is
-left alone, so a second run takes a moment. Needs Node 20 and npm for the TypeScript peers. nginx is
-the machine's own, or Debian's package, unpacked here; without either, its tests are skipped.
+left alone, so a second run takes a moment. Needs Node 20 and npm for the TypeScript peers. nginx
+and Chromium are the machine's own, or Debian's packages, unpacked here; without either, the tests
+with it are skipped.
 """
 
 import argparse
@@ -80,14 +81,39 @@ def install_node(name: str, project: Path) -> str:
     return f"node/{name}: installed"
 
 
-def install_nginx(name: str, _: Path) -> str:
-    """Unpacks Debian's nginx, unless the machine has one; needs neither root nor a clean system."""
-    target = TARGET / name
-    if shutil.which("nginx") or (target / "usr" / "sbin" / "nginx").exists():
+def install_nginx(name: str, target: Path) -> str:
+    """Unpacks Debian's nginx, unless the machine has one."""
+    if shutil.which("nginx"):
+        return f"{name}: there"
+    return unpack(name, target, target / "usr/sbin/nginx", ["download", "nginx"], ["-v"])
+
+
+def install_chromium(name: str, target: Path) -> str:
+    """Unpacks Debian's Chromium without windows and what it needs, unless the machine has one."""
+    if any(map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))):
+        return f"{name}: there"
+    program = target / "usr/lib/chromium/chromium-headless-shell"
+    fetch = ["--yes", "--no-install-recommends", "--download-only", "install", program.name]
+    return unpack(name, target, program, fetch, None)
+
+
+def unpack(
+    name: str, target: Path, program: Path, fetch: list[str], attempt: list[str] | None
+) -> str:
+    """Unpacks packages of Debian into a folder; needs neither root nor a clean system.
+
+    Args:
+        name: What it is for.
+        target: The folder.
+        program: What is to be there in the end.
+        fetch: What apt-get is to do, so that the packages are in the current folder or its cache.
+        attempt: Arguments with which the program ends well, to see whether it runs.
+    """
+    if program.exists():
         return f"{name}: there"
     apt = shutil.which("apt-get")
     if apt is None:
-        return f"{name}: neither nginx nor apt-get is here; the tests with it will be skipped"
+        return f"{name}: neither it nor apt-get is here; the tests with it will be skipped"
     with tempfile.TemporaryDirectory() as folder:
         # Lists of our own: on a new machine there are none, and the system's are root's.
         for each in ("lists/partial", "archives/partial"):
@@ -101,12 +127,17 @@ def install_nginx(name: str, _: Path) -> str:
         options = [part for each in own for part in ("-o", each)]
         try:
             run(name, [apt, "-qq", *options, "update"])
-            run(name, [apt, "-qq", *options, "download", "nginx"], cwd=Path(folder))
-            [package] = Path(folder).glob("nginx_*.deb")
-            run(name, ["dpkg-deb", "--extract", str(package), str(target)])
-            run(name, [str(target / "usr" / "sbin" / "nginx"), "-v"])
-        except RuntimeError as error:
+            run(name, [apt, "-qq", *options, *fetch], cwd=Path(folder))
+            # Beside it at first: what is interrupted must not pass for the whole.
+            partial = target.with_name(f"{target.name}.partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            for package in sorted(Path(folder).rglob("*.deb")):
+                run(name, ["dpkg-deb", "--extract", str(package), str(partial)])
+            if attempt is not None:
+                run(name, [str(partial / program.relative_to(target)), *attempt])
             shutil.rmtree(target, ignore_errors=True)
+            partial.rename(target)
+        except RuntimeError as error:
             return f"{error}\n{name}: not to be had; the tests with it will be skipped"
     return f"{name}: installed"
 
@@ -122,6 +153,7 @@ def main() -> int:
         (path.stem, install_python, path) for path in sorted((HERE / "requirements").glob("*.txt"))
     ] + [(f"node/{path.name}", install_node, path) for path in sorted((HERE / "node").iterdir())]
     steps.append(("nginx", install_nginx, TARGET / "nginx"))
+    steps.append(("chromium", install_chromium, TARGET / "chromium"))
     with ThreadPoolExecutor(max_workers=2) as pool:
         started = [
             pool.submit(install, path.stem if path.is_file() else path.name, path)

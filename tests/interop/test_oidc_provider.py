@@ -1,0 +1,364 @@
+"""Our client and our server with a real authorization server, and a user in a real browser."""
+
+import asyncio
+import json
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from joserfc.jwk import ECKey
+
+from tests.interop import catalogue, chromium, oidc, services
+from tests.interop.desk import Desk
+from tests.interop.oidc import AuthorizationServer
+from tests.interop.our_client import text_of
+from wigwag import Client, ClientCredentials, log_out
+
+pytestmark = pytest.mark.anyio
+
+needs_browser = pytest.mark.skipif(
+    catalogue.chromium()[0] is None,
+    reason="there is no Chromium: install it, or let tests/interop/setup.py unpack Debian's",
+)
+
+CLIENT_SECONDS: Final = 60
+# Tokens that end so soon are renewed each time that a program begins to use them.
+SHORT: Final = 20
+SECRET: Final = "a secret of the machine"
+INTROSPECTION: Final = {"client_id": "resource-server", "client_secret": "secret of a server"}
+DOCUMENT_URL: Final = "https://client.example/wigwag.json"
+
+StartAuthorizationServer = Callable[..., AuthorizationServer]
+StartServer = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A browser for all the users."""
+    with chromium.running(tmp_path_factory.mktemp("chromium")) as url:
+        yield url
+
+
+@pytest.fixture
+async def ada(browser: str, tmp_path: Path) -> AsyncIterator[Desk]:
+    """A user who has never logged in, at a machine where nothing is kept."""
+    async with (
+        chromium.used_by("ada", browser) as user,
+        Desk(user, tmp_path / "kept").occupied() as desk,
+    ):
+        yield desk
+
+
+@pytest.fixture
+def start() -> Iterator[ExitStack]:
+    """What is started in it ends after the test."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def authorization_server(start: ExitStack) -> StartAuthorizationServer:
+    """Starts an authorization server with some settings."""
+    return lambda **settings: start.enter_context(oidc.running(**settings))
+
+
+@pytest.fixture
+def server(start: ExitStack) -> StartServer:
+    """Starts our server, which wants tokens of an authorization server; gives its URL."""
+
+    def run(issuer: AuthorizationServer, **options: Any) -> str:
+        return start.enter_context(services.ending_well(our_server(issuer, **options)))[1]
+
+    return run
+
+
+def our_server(issuer: AuthorizationServer, **options: Any) -> list[str]:
+    """The command of our server that wants tokens of an authorization server."""
+    program = str(catalogue.PEERS / "wigwag_protected_server.py")
+    return [sys.executable, program, issuer.issuer, json.dumps(options)]
+
+
+# --- a user
+
+
+@needs_browser
+async def test_a_user_logs_in_once_in_the_browser(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    issuer = authorization_server()
+    url = server(issuer)
+    report = await ada.run(url)
+    assert (report["whoami"]["subject"], report["whoami"]["scopes"]) == ("ada", ["notes:read"])
+    [[login, consent, end]] = ada.visits
+    assert "Sign-in" in login
+    assert url in consent
+    assert "notes:read" in consent
+    assert "The log-in is complete" in end
+    assert await ada.run(url) == report
+    assert len(ada.visits) == 1
+    assert issuer.grants() == ["authorization_code"]
+
+
+@needs_browser
+async def test_tokens_are_renewed_and_rotated_without_the_user(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    issuer = authorization_server(ttl=SHORT)
+    url = server(issuer)
+    reports = [await ada.use(url) for _ in range(3)]
+    assert reports[0] == reports[1] == reports[2]
+    assert len(ada.visits) == 1
+    assert issuer.grants() == ["authorization_code", "refresh_token", "refresh_token"]
+
+
+@needs_browser
+async def test_programs_that_renew_the_same_tokens_at_once_do_not_lose_them(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    issuer = authorization_server(ttl=SHORT)
+    url = server(issuer)
+    report = await ada.run(url)
+    # Whoever used a refresh token that was used already would end the login for all.
+    assert await asyncio.gather(*(ada.run(url) for _ in range(3))) == [report] * 3
+    assert await ada.run(url) == report
+    assert len(ada.visits) == 1
+    assert set(issuer.grants()) == {"authorization_code", "refresh_token"}
+
+
+@needs_browser
+async def test_when_the_login_was_revoked_the_user_is_asked_again(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    issuer = authorization_server(ttl=SHORT)
+    url = server(issuer)
+    report = await ada.use(url)
+    issuer.revoke_all()
+    assert await ada.use(url) == report
+    assert len(ada.visits) == 2
+    assert len(issuer.seen("registration")) == 1
+    assert issuer.grants() == [
+        "authorization_code",
+        "refresh_token invalid_grant",
+        "authorization_code",
+    ]
+
+
+@needs_browser
+async def test_a_token_that_says_nothing_is_looked_up_and_can_be_revoked(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    introspecting: dict[str, list[str]] = {
+        "grant_types": [],
+        "redirect_uris": [],
+        "response_types": [],
+    }
+    issuer = authorization_server(opaque=True, clients=[{**INTROSPECTION, **introspecting}])
+    url = server(issuer, introspection={**INTROSPECTION, "kept_for": 0})
+    report = await ada.use(url)
+    assert report["whoami"]["subject"] == "ada"
+    assert {each["status"] for each in issuer.seen("introspection")} == {200}
+    issuer.revoke_all()
+    assert await ada.use(url) == report
+    assert len(ada.visits) == 2
+
+
+@needs_browser
+@pytest.mark.parametrize(
+    ("registering", "registrations"),
+    [("free", [201]), ("bound", [201, 201]), ("strict", [400, 201])],
+)
+async def test_the_user_is_asked_for_more_when_more_is_needed(
+    ada: Desk,
+    authorization_server: StartAuthorizationServer,
+    server: StartServer,
+    registering: str,
+    registrations: list[int],
+) -> None:
+    issuer = authorization_server(registering=registering)
+    url = server(issuer)
+    report = await ada.use(url, "write")
+    assert report["whoami"]["scopes"] == ["notes:read"]
+    assert report["write"] == "written"
+    assert report["whoami again"]["scopes"] == ["notes:read", "notes:write"]
+    # Where a client may ask only for what it registered for, it is sent back at first.
+    first, *_, last = ada.visits
+    assert "notes:write" not in "".join(first)
+    assert "notes:write" in "".join(last)
+    assert [each["status"] for each in issuer.seen("registration")] == registrations
+
+
+@needs_browser
+async def test_a_token_is_bound_to_the_key_of_the_client(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    issuer = authorization_server(nonces=True, ttl=SHORT)
+    url = server(issuer, dpop="required")
+    report = await ada.use(url, dpop=True)
+    assert report["whoami"]["subject"] == "ada"
+    assert await ada.use(url, dpop=True) == report
+    assert len(ada.visits) == 1
+    # Each is asked for a nonce, and is made again with it.
+    assert issuer.grants() == [
+        "authorization_code use_dpop_nonce",
+        "authorization_code",
+        "refresh_token use_dpop_nonce",
+        "refresh_token",
+    ]
+
+
+@needs_browser
+async def test_a_client_is_known_by_its_document(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    document = {
+        "client_id": DOCUMENT_URL,
+        "client_name": "A client with a document",
+        "application_type": "native",
+        "redirect_uris": ["http://127.0.0.1/callback"],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    }
+    issuer = authorization_server(documents={DOCUMENT_URL: document})
+    report = await ada.use(server(issuer), client_metadata_url=DOCUMENT_URL)
+    assert report["whoami"]["client"] == DOCUMENT_URL
+    assert issuer.seen("registration") == []
+
+
+@needs_browser
+async def test_who_logs_out_is_asked_again(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    issuer = authorization_server()
+    url = server(issuer)
+    await ada.use(url)
+    await log_out(url, ada.auth())
+    # The access token is a JWT, which it cannot revoke, and ends by itself.
+    told = [(each["status"], each.get("error")) for each in issuer.seen("revocation")]
+    assert sorted(told) == [(200, None), (400, "unsupported_token_type")]
+    await ada.use(url)
+    assert len(ada.visits) == 2
+    assert len(issuer.seen("registration")) == 1
+
+
+@needs_browser
+async def test_a_user_may_say_no(
+    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+) -> None:
+    ada.user.refuses = True
+    issuer = authorization_server()
+    report = await ada.use(server(issuer))
+    assert report["error"] == "AuthorizationRefused"
+    assert "access_denied" in report["message"]
+    assert issuer.grants() == []
+
+
+# --- machines
+
+
+@pytest.fixture(scope="module")
+def key() -> ECKey:
+    """The key of a machine."""
+    return ECKey.generate_key("P-256", private=True)
+
+
+@pytest.fixture(scope="module")
+def machines(key: ECKey) -> Iterator[AuthorizationServer]:
+    """An authorization server that knows machines: their names are how they authenticate."""
+    known: dict[str, dict[str, Any]] = {
+        "client_secret_basic": {"client_secret": SECRET},
+        "client_secret_post": {"client_secret": SECRET},
+        "private_key_jwt": {"jwks": {"keys": [key.as_dict(private=False)]}},
+    }
+    clients = [
+        {
+            "client_id": method,
+            "grant_types": ["client_credentials"],
+            "redirect_uris": [],
+            "response_types": [],
+            "token_endpoint_auth_method": method,
+            **proof,
+        }
+        for method, proof in known.items()
+    ]
+    with oidc.running(clients=clients, nonces=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def machines_url(machines: AuthorizationServer) -> Iterator[str]:
+    """A server of ours for machines."""
+    with services.ending_well(our_server(machines)) as (_, url):
+        yield url
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post", "private_key_jwt"])
+@pytest.mark.parametrize("scheme", ["Bearer", "DPoP"])
+async def test_a_machine_authorizes_itself(
+    scheme: str, method: str, key: ECKey, machines: AuthorizationServer, machines_url: str
+) -> None:
+    before = len(machines.grants(method))
+    signs = method == "private_key_jwt"
+    auth = ClientCredentials(
+        method,
+        client_secret=None if signs else SECRET,
+        key=key.as_pem(private=True).decode() if signs else None,
+        dpop=scheme == "DPoP",
+    )
+    async with asyncio.timeout(CLIENT_SECONDS), Client(machines_url, auth=auth) as client:
+        caller = json.loads(text_of(await client.call_tool("whoami")))
+        assert text_of(await client.call_tool("write")) == "written"
+    assert (caller["client"], caller["scopes"]) == (method, ["notes:read"])
+    assert caller["is_bound"] == (scheme == "DPoP")
+    granted = [each for each in machines.grants(method)[before:] if "nonce" not in each]
+    assert granted == ["client_credentials"] * 2
+
+
+# --- what is not let in
+
+
+def test_a_token_for_somebody_else_is_refused(
+    machines: AuthorizationServer, machines_url: str
+) -> None:
+    assert status_with(token_for(machines, machines_url), machines_url) != 401
+    elsewhere = "https://elsewhere.example/mcp"
+    for other in (f"{machines_url}/more", machines_url.removesuffix("/mcp"), elsewhere):
+        assert status_with(token_for(machines, other), machines_url) == 401
+
+
+def token_for(issuer: AuthorizationServer, resource: str) -> str:
+    """A token of the machine for some resource."""
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": "client_secret_post",
+        "client_secret": SECRET,
+        "scope": "notes:read",
+        "resource": resource,
+    }
+    body = urllib.parse.urlencode(form).encode()
+    with urllib.request.urlopen(f"{issuer.issuer}/token", body, CLIENT_SECONDS) as answer:
+        token: str = json.load(answer)["access_token"]
+    return token
+
+
+def status_with(token: str, url: str) -> int:
+    """What a server answers to a ping with a token."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+    }
+    request = urllib.request.Request(url, json.dumps(message).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=CLIENT_SECONDS) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code
