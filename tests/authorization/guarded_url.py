@@ -98,6 +98,7 @@ class GuardedUrl(Guard, McpUrl):
         issuer: Who issues them.
         revision: The revision that it speaks.
         session: The id that sessions get.
+        capabilities: What it declares.
         replies: What answers other requests than those of `McpUrl`, by method.
     """
 
@@ -107,7 +108,8 @@ class GuardedUrl(Guard, McpUrl):
         revision: str = LATEST_MODERN,
         *,
         session: str | None = None,
+        capabilities: Any = None,
         **replies: Any,
     ) -> None:
-        super().__init__(revision, session=session, **replies)
+        super().__init__(revision, session=session, capabilities=capabilities, **replies)
         self.guarded_by(issuer)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.authorization.answering_login import Logins
@@ -15,7 +16,7 @@ from tests.interaction.test_http_client_sse import OldServer
 from wigwag import AuthorizationFailed, Client, HttpStatusError, Timeouts
 from wigwag.client.authorization.oauth import OAuth
 from wigwag.client.events import ClientEvent
-from wigwag.schema import LATEST_LEGACY, LATEST_MODERN, ElicitResult
+from wigwag.schema import LATEST_LEGACY, LATEST_MODERN, ElicitResult, Implementation
 from wigwag.stores.memory_tokens import MemoryTokenStore
 
 pytestmark = pytest.mark.anyio
@@ -264,6 +265,66 @@ async def test_what_is_sent_again_may_wait_for_a_login_before(
 
         assert len(guarded.asked("ping")) == 2
         assert len(logins.asked) == 2
+
+
+async def test_who_listens_may_wait_for_a_login_before(
+    issuer: AuthorizationServer, logins: Logins, store: MemoryTokenStore
+) -> None:
+    async def agree(request: HttpRequest) -> None:
+        await request.stream()
+        wanted = request.message["params"]["notifications"]
+        meta = {"io.modelcontextprotocol/subscriptionId": request.message["id"]}
+        params = {"_meta": meta, "notifications": wanted}
+        method = "notifications/subscriptions/acknowledged"
+        await request.event({"jsonrpc": "2.0", "method": method, "params": params})
+        await request.wait_gone()
+
+    capabilities = {"tools": {"listChanged": True}}
+    logins.before = taking(30.0)
+    auth = OAuth(login=logins, store=store, timeout=1e9)
+    timeouts = Timeouts(request=15.0, connect=15.0, probe=PATIENCE)
+    async with GuardedUrl(issuer, capabilities=capabilities) as guarded:
+        guarded.replies["subscriptions/listen"] = agree
+        guarded.open.add("server/discover")
+        client = client_of(guarded.url, logins, store, auth=auth, timeouts=timeouts)
+        async with client, client.listen(tools=True) as changes:
+            assert changes.honored.tools_list_changed
+
+    assert len(logins.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({}, "Wigwag"),
+        ({"info": Implementation(name="shop", version="1")}, "shop"),
+        ({"info": Implementation(name="shop", version="1", title="The Shop")}, "The Shop"),
+    ],
+)
+async def test_the_user_is_shown_what_the_client_calls_itself(
+    issuer: AuthorizationServer,
+    guarded: GuardedUrl,
+    logins: Logins,
+    store: MemoryTokenStore,
+    options: dict[str, Any],
+    name: str,
+) -> None:
+    auth = OAuth(login=logins, store=store)
+    async with client_of(guarded.url, logins, store, auth=auth, **options):
+        assert issuer.clients["client-1"]["client_name"] == name
+
+
+async def test_a_library_of_the_users_makes_the_requests_with_the_tokens(
+    issuer: AuthorizationServer, guarded: GuardedUrl, logins: Logins, store: MemoryTokenStore
+) -> None:
+    async with (
+        httpx2.AsyncClient() as library,
+        client_of(guarded.url, logins, store, http_client=library) as client,
+    ):
+        issuer.revoke_all()
+        assert (await client.call_tool("tool")).text == "done"
+
+    assert issuer.counts["refresh_token"] == 1
 
 
 async def test_nobody_waits_for_a_user_for_ever(

@@ -14,6 +14,7 @@ from wigwag import (
     ApiKey,
     AuthorizationFailed,
     BearerToken,
+    CachePolicy,
     Client,
     ClientGroup,
     MemoryTokenStore,
@@ -60,13 +61,14 @@ async def test_a_refresh_leaves_what_is_kept_and_a_login_does_not(
         assert len(guarded.asked("tools/list")) == 2
 
 
+@pytest.mark.parametrize("cache", [True, CachePolicy(principal="me")])
 async def test_more_scopes_may_show_more(
-    issuer: AuthorizationServer, logins: Logins, store: MemoryTokenStore
+    issuer: AuthorizationServer, logins: Logins, store: MemoryTokenStore, cache: Any
 ) -> None:
     auth = OAuth(login=logins, store=store)
     async with (
         guarded_url(issuer) as guarded,
-        Client(guarded.url, auth=auth, timeouts=TIMEOUTS) as client,
+        Client(guarded.url, auth=auth, timeouts=TIMEOUTS, cache=cache) as client,
     ):
         guarded.scopes = {"tools/call": "write"}
         await client.list_tools()

@@ -110,7 +110,7 @@ from wigwag.schema import (
 from wigwag.transports.stdio_client import OnStderr
 
 if TYPE_CHECKING:  # not every client needs them
-    from wigwag.client.authorization.authorizer import ClientAuthorizer
+    from wigwag.client.authorization.authorizer import AuthorizationNews, ClientAuthorizer
     from wigwag.client.authorization.choosing import Auth
     from wigwag.client.cache_policy import CachePolicy
     from wigwag.client.callback_names import CallbackNames
@@ -126,6 +126,8 @@ P = TypeVar("P", bound=InputResponseRequestParams)
 
 OnLog = Callable[[LoggingMessageNotificationParams], object]
 OnNotification = Callable[[str, Any], object]
+
+LISTS: Final = (TOOLS_LIST, PROMPTS_LIST, RESOURCES_LIST, RESOURCES_TEMPLATES_LIST)
 
 # Before, there was no structured content.
 STRUCTURED_SINCE: Final = "2025-06-18"
@@ -266,6 +268,7 @@ class Client:
             ssl=ssl,
             http_client=http_client,
             auth=auth,
+            client_name=None if info is None else info.title or info.name,
         )
         capabilities = _with_extensions(capabilities, opener.auth)
         events = Events(opener.name, on_event)
@@ -279,7 +282,7 @@ class Client:
         self._answers = answers
         self._auth = opener.auth
         if opener.auth is not None:
-            opener.auth.tell = lambda news: events.tell(news, None)
+            opener.auth.tell = self._note_authorization
         eras: EraCache = {}
         if opener.is_http_sse and opener.url is not None:  # it was said to be so
             eras = {opener.url: HTTP_SSE}
@@ -1260,6 +1263,12 @@ class Client:
         self._events.tell("stream_resumed", reason, method=method)
         if method is None and not is_whole:
             self._listeners.offer_missed()
+
+    def _note_authorization(self, news: AuthorizationNews) -> None:
+        self._events.tell(news, None)
+        if news == "logged_in" and self._cache is not None:
+            # With other scopes, or as somebody else, there may be other things to be seen.
+            self._cache.invalidate(*LISTS)
 
     def _note_lost(self, reason: Exception) -> None:
         self._listeners.note_lost(reason)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -36,6 +36,7 @@ from wigwag.protocol.events import Connected, NotificationReceived, RequestRecei
 from wigwag.runtime.client_connection import ClientConnection
 from wigwag.schema import MODERN_REVISIONS, DiscoverResult
 from wigwag.transports.contract import Connection
+from wigwag.transports.pausable_timeout import PausableTimeout
 
 __all__ = ["Link", "Reactions", "Timeouts", "in_one_line"]
 
@@ -234,9 +235,13 @@ class Link:
         Raises:
             TimeoutError: The time is over.
         """
-        async with self._opener.limit(seconds) as limit:
+        async with self.limit(seconds) as limit:
             live = await self.get()
         return live, limit.held_for
+
+    def limit(self, seconds: float) -> AbstractAsyncContextManager[PausableTimeout]:
+        """Limit the time for something; what a user takes to log in meanwhile does not count."""
+        return self._opener.limit(seconds)
 
     @property
     def is_acquainted(self) -> bool:

@@ -211,7 +211,8 @@ class Listeners:
     async def _acknowledged(self, changes: Changes) -> None:
         limit = self._timeouts.request
         try:
-            await asyncio.wait_for(changes.acknowledged.wait(), limit)
+            async with self._link.limit(limit):
+                await changes.acknowledged.wait()
         except TimeoutError:
             why = f"{limit:g} s without an acknowledgement"
             raise RequestTimedOut(SUBSCRIPTIONS_LISTEN, limit, why) from None

@@ -110,6 +110,7 @@ def opener_for(  # noqa: PLR0913 - the options of `Client`, as they are
     ssl: TLS | None = None,
     http_client: Any = None,
     auth: Any = None,
+    client_name: str | None = None,
 ) -> Opener:
     """Return what opens connections to a target.
 
@@ -126,6 +127,7 @@ def opener_for(  # noqa: PLR0913 - the options of `Client`, as they are
         ssl: What servers are trusted.
         http_client: What makes the requests to a URL.
         auth: How requests to a URL are authorized.
+        client_name: What the client calls itself.
 
     Raises:
         ValueError: Nothing can be opened by that name, or the configuration makes no sense.
@@ -133,14 +135,16 @@ def opener_for(  # noqa: PLR0913 - the options of `Client`, as they are
         TypeError: It is none of these.
     """
     if _is_url(target):
-        return _http_opener(target, headers, ssl, http_client, max_message_bytes, auth)
+        return _http_opener(target, headers, ssl, http_client, max_message_bytes, auth, client_name)
     entry = _entry_of(target)
     if entry is not None:
         target = entry.resolve()
         if not isinstance(target, StdioServerParameters):
             headers = _laid_over(target.headers, headers)
             auth = target.auth if auth is None else auth
-            opener = _http_opener(target.url, headers, ssl, http_client, max_message_bytes, auth)
+            opener = _http_opener(
+                target.url, headers, ssl, http_client, max_message_bytes, auth, client_name
+            )
             opener.is_http_sse = target.is_http_sse
             return opener
     _check_not_given(headers=headers, ssl=ssl, http_client=http_client, auth=auth)
@@ -294,6 +298,7 @@ def _http_opener(
     http_client: Any,
     max_message_bytes: int,
     auth: Any,
+    client_name: str | None,
 ) -> Opener:
     from wigwag.transports.http_client_engine import (  # noqa: PLC0415
         HttpOptions,
@@ -313,7 +318,7 @@ def _http_opener(
     if auth is not None:
         from wigwag.client.authorization.choosing import authorizer_for  # noqa: PLC0415
 
-        authorizer = authorizer_for(auth, url, headers=headers, ssl=ssl)
+        authorizer = authorizer_for(auth, url, headers=headers, ssl=ssl, client_name=client_name)
     opener = Opener(
         lambda: _open_http(url, options),
         f"the server at {public_url(url)}",

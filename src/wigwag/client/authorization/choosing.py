@@ -29,7 +29,12 @@ _KINDS: Final = (
 
 
 def authorizer_for(
-    auth: Any, url: str, *, headers: Any = None, ssl: TLS | None = None
+    auth: Any,
+    url: str,
+    *,
+    headers: Any = None,
+    ssl: TLS | None = None,
+    client_name: str | None = None,
 ) -> ClientAuthorizer:
     """Return what authorizes the requests to a URL.
 
@@ -38,6 +43,7 @@ def authorizer_for(
         url: The URL of the server.
         headers: What requests carry besides.
         ssl: Whom to trust.
+        client_name: What the client calls itself.
 
     Raises:
         ValueError: Something in it cannot be used with this URL, or at all.
@@ -48,7 +54,7 @@ def authorizer_for(
     if isinstance(auth, str | Secret):
         auth = OAuth() if _is_oauth(auth) else BearerToken(auth)
     if isinstance(auth, OAuthWay):
-        return auth.authorizer(url, ssl)
+        return auth.authorizer(url, ssl, client_name)
     if isinstance(auth, type):
         raise TypeError(f"{_KINDS}; {auth.__name__} is a class: write {auth.__name__}(…)")
     if isinstance(auth, BearerToken | ApiKey) or callable(auth):

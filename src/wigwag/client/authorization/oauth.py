@@ -54,6 +54,8 @@ __all__ = [
     "WorkloadIdentity",
 ]
 
+DEFAULT_NAME: Final = "Wigwag"
+
 CLIENT_CREDENTIALS: Final = "io.modelcontextprotocol/oauth-client-credentials"
 ENTERPRISE_MANAGED: Final = "io.modelcontextprotocol/enterprise-managed-authorization"
 
@@ -91,27 +93,32 @@ class OAuthWay:
         self._key = key
         self._extensions = extensions
 
-    def authorizer(self, url: str, ssl: TLS | None = None) -> OAuthAuthorizer:
+    def authorizer(
+        self, url: str, ssl: TLS | None = None, client_name: str | None = None
+    ) -> OAuthAuthorizer:
         """Return what authorizes the requests of one client.
 
         Args:
             url: The URL of the MCP server.
             ssl: Whom to trust.
+            client_name: What the client calls itself, if it was not given a name for this.
 
         Raises:
             ValueError: The URL cannot be used.
         """
-        new_client(
-            url, self._settings
-        )  # raises what is wrong with either now, not at the first use
-        return OAuthAuthorizer(partial(self.ready, url, ssl), extensions=self._extensions)
+        new_client(url, self._settings)  # what is wrong with either is told now
+        get_ready = partial(self.ready, url, ssl, client_name)
+        return OAuthAuthorizer(get_ready, extensions=self._extensions)
 
-    async def ready(self, url: str, ssl: TLS | None = None) -> Ready:
+    async def ready(
+        self, url: str, ssl: TLS | None = None, client_name: str | None = None
+    ) -> Ready:
         """Read the keys, and return the flows for a server with what does their steps.
 
         Args:
             url: The URL of the MCP server.
             ssl: Whom to trust.
+            client_name: What the client calls itself, if it was not given a name for this.
 
         Raises:
             ValueError: The URL cannot be used.
@@ -119,6 +126,9 @@ class OAuthWay:
         """
         store = self._store = self._store or self._default_store()
         settings = self._settings
+        if client_name is not None and settings.client.client_name == DEFAULT_NAME:
+            named = msgspec.structs.replace(settings.client, client_name=client_name)
+            settings = msgspec.structs.replace(settings, client=named)
         proof = None
         if self._key is not None:
             settings = msgspec.structs.replace(settings, sign=await _signer(self._key))
@@ -150,7 +160,8 @@ class OAuth(OAuthWay):
     Spec: basic/authorization
 
     Args:
-        client_name: What the user is shown when asked.
+        client_name: What the user is shown when asked; by default what the client calls itself
+            (`Client(info=…)`).
         client_uri: A page about the client, to be shown, too.
         scopes: What is asked for in any case, beside what the server says that it needs.
         client_id: That of a client which was registered by hand.
@@ -179,7 +190,7 @@ class OAuth(OAuthWay):
     def __init__(  # noqa: PLR0913 - each is a keyword of its own, and most are never given
         self,
         *,
-        client_name: str = "Wigwag",
+        client_name: str = DEFAULT_NAME,
         client_uri: str | None = None,
         scopes: str | Sequence[str] = (),
         client_id: str | None = None,
