@@ -274,6 +274,13 @@ async def test_a_mounted_server_is_held_to_what_the_outer_one_asks() -> None:
         assert answer.json["result"]["content"][0]["text"] == "bob"
 
 
+async def test_mounting_does_not_take_a_protection_away() -> None:
+    outer = Server("outer")
+    outer.mount(Server("inner", auth=Ledger()))
+    with pytest.raises(ValueError, match="inner is protected and mounted at outer, which is not"):
+        outer.http_app()
+
+
 @pytest.mark.broken_messages("client")
 async def test_notifications_and_middleware_know_who_sends_them() -> None:
     heard: list[str] = []

@@ -145,7 +145,9 @@ async def test_messages_to_a_stream_are_taken_from_whoever_has_opened_it() -> No
     base = f"http://{HOST}"
     for token in ("ann", "bob"):
         made.audiences[token] = f"{base}/sse"
-    async with serving(vault(made), allowed_hosts=[HOST], sse=True) as site:
+    served = vault(made)
+    served.resource("vault://boxes", name="boxes")(lambda: "")
+    async with serving(served, allowed_hosts=[HOST], sse=True) as site:
         headers = {"accept": "text/event-stream"}
         refused = await site.open("GET", "/sse", headers={**headers, **bearer(None)}).whole()
         assert refused.status == 401
@@ -170,6 +172,13 @@ async def test_messages_to_a_stream_are_taken_from_whoever_has_opened_it() -> No
         assert (await stream.message())["result"]["content"][0]["text"] == "ann"
         assert await send("ann", legacy_call(3, "put", {"what": "x"})) == 202
         assert "vault:write" in (await stream.message())["error"]["message"]
+        for number, uri in enumerate(("vault://door", "vault://boxes")):
+            message = legacy(number, "resources/subscribe", {"uri": uri})
+            assert await send("ann", message) == 202
+            assert "result" in await stream.message()
+        served.resource_updated("vault://boxes/7")  # which only owners may read
+        served.resource_updated("vault://door")
+        assert (await stream.message())["params"]["uri"] == "vault://door"
         stream.disconnect()
 
 

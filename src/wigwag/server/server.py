@@ -246,6 +246,26 @@ class Server(Registry):
 
         return Protection.of(auth)
 
+    def _check_unprotected(self) -> None:
+        """Refuse to serve by HTTP what was meant to be protected.
+
+        Raises:
+            ValueError: Something was.
+        """
+        how = "say whose tokens are taken, as in Server(…, auth='https://login.example.com')"
+        needing = self._needing_more()
+        if needing is not None and self._identify is None:
+            raise ValueError(
+                f"{needing} needs scopes or roles, and nobody who asks by HTTP would have any: "
+                f"{how}"
+            )
+        for each in self._all_mounted():
+            if isinstance(each, Server) and each.protection is not None:
+                raise ValueError(
+                    f"{each.info.name} is protected and mounted at {self.info.name}, which is not: "
+                    f"{how}"
+                )
+
     def _rewire(self) -> None:
         steps = tuple(self._middleware or ())
         self.pipeline = None
@@ -407,15 +427,11 @@ class Server(Registry):
 
         Raises:
             ValueError: The path does not begin with a slash, or a host or origin cannot be read; it
-                is not known which URL a protected server has; or something needs scopes, and the
-                server is not protected.
+                is not known which URL a protected server has; or something needs scopes or is
+                protected, and the server is not.
         """
-        needing = self._needing_more()
-        if needing is not None and self.protection is None and self._identify is None:
-            raise ValueError(
-                f"{needing} needs scopes or roles, and nobody who asks by HTTP would have any: "
-                "say whose tokens are taken, as in Server(…, auth='https://login.example.com')"
-            )
+        if self.protection is None:
+            self._check_unprotected()
         from wigwag.runtime.http_endpoint import HttpLimits  # noqa: PLC0415
         from wigwag.server.http_app import HttpApp, HttpOptions  # noqa: PLC0415
         from wigwag.stores.memory import memory_stores  # noqa: PLC0415
