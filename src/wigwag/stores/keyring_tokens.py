@@ -6,7 +6,7 @@ import os
 import sys
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ import msgspec
 from wigwag.errors import AuthorizationFailed
 from wigwag.stores.file_locks import FileTurn
 from wigwag.stores.private_folder import PrivateFolder, default_folder
-from wigwag.stores.threads import call_to_the_end
+from wigwag.stores.threads import call_in_thread, call_to_the_end
 
 __all__ = ["KeyringTokenStore"]
 
@@ -67,7 +67,7 @@ class KeyringTokenStore:
 
     async def load(self, key: str) -> bytes | None:
         """Return what is kept under a key; `None` when there is nothing that can be read."""
-        return await self._alone(lambda: self._entries.read(_name_of(key)))
+        return await self._alone(lambda: self._entries.read(_name_of(key)), call_in_thread)
 
     async def save(self, key: str, value: bytes | None) -> None:
         """Keep something, or forget it.
@@ -75,7 +75,7 @@ class KeyringTokenStore:
         Raises:
             AuthorizationFailed: The keyring does not take it; what was there before still is.
         """
-        await self._alone(lambda: self._save(key, value))
+        await self._alone(lambda: self._save(key, value), call_to_the_end)
 
     def lock(self, name: str) -> FileTurn:
         """Return what lets one at a time in, of all tasks, threads and processes."""
@@ -83,12 +83,17 @@ class KeyringTokenStore:
 
     async def keys(self) -> tuple[str, ...]:
         """Return the keys under which something is kept."""
-        return await self._alone(lambda: tuple(self._index()))
+        return await self._alone(lambda: tuple(self._index()), call_in_thread)
 
-    async def _alone(self, function: Callable[[], T]) -> T:
-        # Several entries are read and written, and some keyrings are a file without locks.
+    async def _alone(
+        self,
+        function: Callable[[], T],
+        call: Callable[[Callable[[], T]], Awaitable[T]],
+    ) -> T:
+        # Several entries are read and written, and some keyrings are a file without locks. One
+        # that is locked may ask its user first, who need not be waited for to read.
         async with FileTurn(self._folder, self._service):
-            return await call_to_the_end(lambda: _translated(function))
+            return await call(lambda: _translated(function))
 
     def _save(self, key: str, value: bytes | None) -> None:
         index = self._index()

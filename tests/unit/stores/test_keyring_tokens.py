@@ -1,7 +1,9 @@
 """What `KeyringTokenStore` adds to the contract, which tests/contract holds it to."""
 
+import asyncio
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,33 @@ async def test_a_keyring_that_cannot_be_used_is_an_error_that_says_what_to_do(
         with pytest.raises(AuthorizationFailed) as failed:
             await use
         assert str(failed.value) == f"{said}, or keep credentials in files (`FileTokenStore`)"
+
+
+class Asking(Entries):
+    """A keyring that asks its user for a password, who is not there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asks, self.may_end = threading.Event(), threading.Event()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.asks.set()
+        self.may_end.wait()
+        return None
+
+
+async def test_a_user_whom_the_keyring_asks_is_waited_for_no_longer_than_wanted(
+    tmp_path: Path,
+) -> None:
+    backend = Asking()
+    store = store_over(backend, tmp_path)
+    for use in (store.load(KEY), store.keys()):
+        reading = asyncio.ensure_future(use)
+        await asyncio.to_thread(backend.asks.wait)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+    backend.may_end.set()
 
 
 async def test_the_keyring_is_the_one_that_is_chosen(
