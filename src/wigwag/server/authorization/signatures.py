@@ -32,6 +32,7 @@ def jwk_of_pem(pem: str | bytes) -> dict[str, Any]:
         ValueError: It is none.
     """
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa  # noqa: PLC0415
     from cryptography.hazmat.primitives.serialization import load_pem_public_key  # noqa: PLC0415
     from joserfc import errors, jwk  # noqa: PLC0415
 
@@ -42,12 +43,16 @@ def jwk_of_pem(pem: str | bytes) -> dict[str, Any]:
         raise ValueError(
             "a key is no public key in PEM, which begins with -----BEGIN PUBLIC KEY-----"
         ) from None
-    kinds: tuple[Any, ...] = (jwk.RSAKey, jwk.ECKey, jwk.OKPKey)
-    for kind in kinds:
-        if kind.binding.check_cryptography_key(loaded):
+    kinds: tuple[tuple[type[Any], Any], ...] = (
+        (rsa.RSAPublicKey, jwk.RSAKey),
+        (ec.EllipticCurvePublicKey, jwk.ECKey),
+        (ed25519.Ed25519PublicKey, jwk.OKPKey),
+    )
+    for kind, key in kinds:
+        if isinstance(loaded, kind):
             try:
-                return dict(kind.import_key(loaded).as_dict(private=False))
-            except (errors.JoseError, ValueError):
+                return dict(key.import_key(raw).as_dict(private=False))
+            except (errors.JoseError, ValueError, KeyError):
                 break
     raise ValueError("a key is of a kind that signs no tokens")
 
@@ -88,7 +93,10 @@ def is_signed_by(text: str, algorithm: str, key: Any) -> bool:
     try:
         decoded = urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
         # Taken from the table, not by the header of the token: no token decides what is checked.
-        method = JWSRegistry.algorithms[algorithm]
+        # An older joserfc knows Ed25519 by the name of its family only.
+        known = JWSRegistry.algorithms
+        is_old = algorithm == "Ed25519" and algorithm not in known
+        method = known["EdDSA" if is_old else algorithm]
         method.check_key(key)
         return method.verify(signed.encode(), decoded, key)
     except (errors.JoseError, ValueError):

@@ -78,7 +78,7 @@ async def test_closing_breaks_off_what_is_being_done() -> None:
         await waiting
 
 
-def test_work_of_an_event_loop_that_is_gone_is_not_waited_for() -> None:
+def test_work_of_an_event_loop_that_stands_still_is_not_waited_for() -> None:
     joined: Joined[int] = Joined()
 
     async def begin() -> None:
@@ -90,5 +90,13 @@ def test_work_of_an_event_loop_that_is_gone_is_not_waited_for() -> None:
         work.may_end.set()
         return await joined.run("a", work)
 
-    asyncio.run(begin())
-    assert asyncio.run(do()) == 1
+    left = asyncio.new_event_loop()
+    try:
+        left.run_until_complete(begin())  # and is not run any more
+        assert asyncio.run(do()) == 1
+    finally:
+        tasks = asyncio.all_tasks(left)
+        for task in tasks:
+            task.cancel()
+        left.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        left.close()

@@ -7,6 +7,8 @@ from tests.unit.oauth.signing import SigningKey, edwards, elliptic, rsa
 from tests.unit.server.authorization.issuer_server import issuer_server
 from wigwag import InvalidToken, JwtVerifier, VerifierUnavailable
 from wigwag.oauth.secret import Secret
+from wigwag.server.authorization.fetching import fetch_from
+from wigwag.server.authorization.issuer_keys import FetchedKeys
 
 pytestmark = pytest.mark.anyio
 
@@ -120,13 +122,21 @@ async def test_an_issuer_that_writes_at_jwt_can_be_held_to_it() -> None:
 
 async def test_keys_are_changed_without_a_restart() -> None:
     async with issuer_server() as server:
+        now = 0.0
         server.keys = [elliptic("a").jwk]
         verifier = JwtVerifier(server.issuer)
+        fetch = fetch_from([server.url], (), None)
+        verifier._keys = FetchedKeys(server.issuer, None, fetch, clock=lambda: now)
         assert await verifier.verify(Secret(server.sign(elliptic("a"))), RESOURCE) is not None
         server.keys = [elliptic("b").jwk]
         with pytest.raises(InvalidToken, match="names a key"):  # asked a moment ago
             await verifier.verify(Secret(server.sign(elliptic("b"))), RESOURCE)
         assert server.count("/jwks") == 1
+        now += 11
+        assert await verifier.verify(Secret(server.sign(elliptic("b"))), RESOURCE) is not None
+        assert server.count("/jwks") == 2
+        with pytest.raises(InvalidToken, match="names a key"):
+            await verifier.verify(Secret(server.sign(elliptic("a"))), RESOURCE)
 
 
 async def test_an_issuer_that_is_away_costs_nobody_his_token() -> None:

@@ -14,6 +14,7 @@ from tests.unit.server.authorization.issuer_server import IssuerServer, issuer_s
 from wigwag import JwtVerifier
 from wigwag.oauth.fetch_rules import Networks
 from wigwag.server.authorization.authenticator import Authenticator
+from wigwag.server.authorization.fetching import fetch_from
 from wigwag.server.authorization.issuer_keys import FetchedKeys
 from wigwag.server.authorization.refusals import AuthenticationRefused
 from wigwag.transports.document_fetching import DocumentFetcher
@@ -35,7 +36,12 @@ class Door:
     """A protected server, as far as tokens go."""
 
     def __init__(self, *issuers: str) -> None:
-        self.authenticator = Authenticator([JwtVerifier(issuer) for issuer in issuers])
+        verifiers = [JwtVerifier(issuer) for issuer in issuers]
+        for verifier in verifiers:
+            # How often keys are fetched must not depend on how fast the test runs.
+            fetch = fetch_from([verifier.issuer], (), None)
+            verifier._keys = FetchedKeys(verifier.issuer, None, fetch, clock=lambda: 0.0)
+        self.authenticator = Authenticator(verifiers)
 
     async def opens_for(self, token: str) -> str:
         found = await self.authenticator.authenticate(
@@ -154,7 +160,7 @@ async def test_made_up_keys_make_no_storm_of_requests(issuer: IssuerServer) -> N
     ]
     refusals = await asyncio.gather(*(door.refusal(each) for each in forged))
     assert {each.status for each in refusals} == {401}
-    assert issuer.count("/jwks") <= 2
+    assert issuer.count("/jwks") == 1
     assert await door.opens_for(issuer.sign(EC)) == issuer.issuer
 
 
@@ -288,7 +294,7 @@ async def test_an_issuer_that_never_answers_keeps_nobody_waiting_for_ever(
         assert isinstance(each, AuthenticationRefused)
         assert each.status == 503
         assert "no complete answer" in each.reason
-    assert issuer.count("/jwks") == 1
+    assert issuer.count("/jwks") <= 1
 
 
 async def test_a_token_is_good_no_longer_for_having_been_verified_before(
