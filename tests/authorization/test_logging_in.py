@@ -149,6 +149,18 @@ async def test_http_sse_is_authorized_as_well(
         assert is_open or guarded.tokens_of("GET")[-1] in issuer.tokens
 
 
+async def test_why_http_sse_is_not_authorized_is_told(
+    issuer: AuthorizationServer, logins: Logins, store: MemoryTokenStore
+) -> None:
+    issuer.failures["login"] = [(302, {"error": "access_denied"})]
+    async with GuardedOldServer() as guarded:
+        guarded.guarded_by(issuer)
+        guarded.open.update({"server/discover", "initialize"})  # which it does not know
+
+        with pytest.raises(AuthorizationFailed, match="access was refused with access_denied"):
+            await client_of(guarded.url, logins, store).connect()
+
+
 async def test_a_token_is_never_in_a_url(
     issuer: AuthorizationServer, guarded: GuardedUrl, logins: Logins, store: MemoryTokenStore
 ) -> None:

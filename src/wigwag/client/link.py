@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from wigwag.client.eras import HTTP_SSE, LEGACY, MODERN, EraCache
 from wigwag.client.healing import Healing
 from wigwag.client.targets import Opener
 from wigwag.errors import (
+    AuthorizationFailed,
     ConnectionClosed,
     HttpStatusError,
     LocalProtocolError,
@@ -322,8 +323,12 @@ class Link:
                 raise
             refusal = error
         older: Connection | None = None
-        with suppress(McpError):  # it is but a guess
+        try:
             older = await self._opener.open_older()
+        except AuthorizationFailed:  # it says more than the refusal
+            raise
+        except McpError:  # it was but a guess
+            pass
         if older is None:
             raise refusal
         return await self._greet(older, skip_probe=True), HTTP_SSE
