@@ -116,7 +116,7 @@ class Authenticator:
         if self._proofs.rules.required or len(authorization) != 1:
             return None
         line = authorization[0]
-        if not line.startswith("Bearer "):
+        if not line.startswith("Bearer ") or not line.isascii():
             return None
         known = self._verified.get(line[7:], resource)
         return known if known is not None and known.key_thumbprint is None else None
@@ -128,8 +128,14 @@ class Authenticator:
             return known
         if len(text) > MAX_TOKEN_CHARACTERS:
             raise InvalidToken(f"it has more than {MAX_TOKEN_CHARACTERS} characters")
+        unavailable: VerifierUnavailable | None = None
         for verifier in self._verifiers:
-            verified = await verifier.verify(token, resource)
+            try:
+                verified = await verifier.verify(token, resource)
+            except VerifierUnavailable as error:
+                # Another one may know the token: one that is away must not shut out everybody.
+                unavailable = unavailable or error
+                continue
             if verified is None:
                 continue
             # What a verifier forgives, it has looked at.
@@ -140,6 +146,8 @@ class Authenticator:
                 raise InvalidToken("it has expired", "the token has expired")
             self._verified.add(text, resource, verified)
             return verified
+        if unavailable is not None:
+            raise unavailable
         raise InvalidToken(
             "no verifier knows it: it is of another issuer, expired, revoked or made up"
         )
@@ -163,9 +171,11 @@ class Authenticator:
                 raise InvalidToken("it is not bound to a key", "the token must be bound to a key")
             return
         if credentials.scheme != "DPoP":
-            raise InvalidToken(
-                "it is bound to a key, and was sent as if it were not",
+            raise AuthenticationRefused(
+                401,
+                "invalid_token",
                 "the token is bound to a key: send it as DPoP, with a proof",
+                used="DPoP",  # as it should have been: the challenge says how
             )
         await self._proofs.check(
             proofs, method=method, url=url, token=credentials.token, key_thumbprint=thumbprint

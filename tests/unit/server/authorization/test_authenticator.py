@@ -73,7 +73,7 @@ async def test_without_a_token_there_is_a_challenge_and_no_error() -> None:
         ]
 
 
-@pytest.mark.parametrize("line", ["Bearer", "Bearer a b", "", "Bearer é"])
+@pytest.mark.parametrize("line", ["Bearer", "Bearer a b", "", "Bearer é", "Bearer \ud800"])
 async def test_what_cannot_be_read_is_a_bad_request(line: str) -> None:
     refused = await refusal(authenticator(STATIC), line)
     assert (refused.status, refused.error) == (400, "invalid_request")
@@ -125,6 +125,16 @@ async def test_a_verifier_that_cannot_tell_costs_nobody_his_token() -> None:
     assert headers == [("cache-control", "no-store"), ("retry-after", "7")]
 
 
+async def test_a_verifier_that_is_away_shuts_out_nobody_whom_another_one_knows() -> None:
+    away = Answering(VerifierUnavailable("the keys cannot be had"))
+    there = Answering(VerifiedToken(principal=BOB))
+    assert (await ask(authenticator(away, there), "Bearer t")).principal is BOB
+    refused = await refusal(authenticator(away, Answering(None)), "Bearer t")
+    assert refused.status == 503
+    refused = await refusal(authenticator(away, Answering(InvalidToken("no"))), "Bearer t")
+    assert refused.status == 401
+
+
 async def test_a_token_is_verified_once_and_a_bad_one_each_time() -> None:
     good = Answering(VerifiedToken(principal=ADA, expires_at=NOW + 60))
     who = authenticator(good)
@@ -172,6 +182,9 @@ async def test_a_token_that_is_bound_to_a_key_is_no_bearer_token() -> None:
     for _ in range(2):  # verified the first time, remembered the second
         refused = await refusal(who, "Bearer t")
         assert (refused.status, refused.error) == (401, "invalid_token")
+        headers = who.response_headers(refused)
+        lines = [value for name, value in headers if name == "www-authenticate"]
+        assert [line.split(" ")[0] for line in lines if "invalid_token" in line] == ["DPoP"]
 
 
 async def test_a_bearer_token_is_not_accepted_as_a_bound_one() -> None:
