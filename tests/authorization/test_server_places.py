@@ -74,6 +74,21 @@ async def test_mounted_the_document_is_where_the_challenge_says(
         assert (await call(site, "short", "who")).status == 401
 
 
+@pytest.mark.parametrize("is_said", [True, False])
+async def test_mounted_at_its_whole_path_it_is_found_there(*, is_said: bool) -> None:
+    resource = f"http://{HOST}/mcp"
+    ledger = Ledger()
+    ledger.issue("good", "ann", audience=resource)
+    served = vault(ledger, resource=resource if is_said else None)
+    async with serving(served, path="/", allowed_hosts=[HOST]) as site:
+        site.target = mounted_at("/mcp", site.app, "starlette")
+        answer = await refused(site, "/mcp/")
+        assert resource_in(answer) == f"{resource}{WELL_KNOWN}"
+        assert (await get(site, f"/mcp{WELL_KNOWN}")).json["resource"] == resource
+        site.path = "/mcp/"
+        assert (await call(site, "good", "who")).status == 200
+
+
 @pytest.mark.parametrize("framework", ["starlette", "fastapi"])
 async def test_at_the_origin_it_is_for_those_who_look_for_it_by_themselves(framework: str) -> None:
     async with serving(vault(Ledger()), allowed_hosts=[HOST]) as site:

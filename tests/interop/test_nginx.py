@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
 import trustme
 
@@ -17,6 +18,7 @@ from tests.interop import catalogue, conversation, nginx, services
 from tests.interop.our_client import text_of
 from wigwag import Client
 from wigwag.errors import HttpStatusError, RequestTimedOut
+from wigwag.oauth.challenges import demand_of, parse_challenges
 from wigwag.schema import LEGACY_REVISIONS
 
 pytestmark = [
@@ -255,6 +257,30 @@ async def test_a_prefix_may_be_replaced(replicas: Any, before: Any) -> None:
         for path in ("/kites", "/kites/"):
             async with connected(f"{url}{path}") as client:
                 assert (await ask_where(client))["replica"] == "a"
+
+
+async def test_a_protected_server_is_found_below_a_prefix_that_is_stripped(
+    replicas: Any, before: Any
+) -> None:
+    resource = "https://mcp.example.com/tools/mcp"
+    options = {"location": "/tools/", "target": "http://wigwag/"}
+    served = replicas("a", resource=resource, allowed_hosts=["mcp.example.com"])
+    with before(served, **options) as url:
+        with pytest.raises(HttpStatusError) as caught:
+            async with connected(f"{url}/tools/mcp"):
+                pass
+        assert caught.value.status == 401
+        challenge = parse_challenges([caught.value.headers["www-authenticate"]])
+        metadata = demand_of(challenge).resource_metadata
+        assert metadata is not None
+        where = f"{url}{urlsplit(metadata).path}"
+        async with aiohttp.ClientSession() as session, session.get(where) as found:
+            document = await found.json()
+        assert document["resource"] == resource
+        headers = {"Authorization": "Bearer for-ada"}
+        for mode in ("modern", "legacy"):
+            async with connected(f"{url}/tools/mcp", mode=mode, headers=headers) as client:
+                assert (await ask_where(client))["path"] == "/mcp"
 
 
 # --- TLS that ends in nginx

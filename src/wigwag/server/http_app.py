@@ -37,12 +37,12 @@ _logger = logging.getLogger("wigwag.http")
 
 DEFAULT_PATH: Final = "/mcp"
 
-_EXPOSED: Final = b"mcp-session-id, mcp-protocol-version, www-authenticate"
+_EXPOSED: Final = b"mcp-session-id, mcp-protocol-version, www-authenticate, dpop-nonce"
 _METHODS: Final = b"GET, POST, DELETE, OPTIONS"
 _PREFLIGHT_AGE: Final = b"86400"
 # What a page may send when it does not say what it wants to.
 _REQUEST_HEADERS: Final = (
-    b"accept, authorization, content-type, last-event-id, mcp-method, mcp-name, "
+    b"accept, authorization, content-type, dpop, last-event-id, mcp-method, mcp-name, "
     b"mcp-protocol-version, mcp-session-id"
 )
 

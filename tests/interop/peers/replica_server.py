@@ -2,8 +2,8 @@
 
 python replica_server.py NAME [OPTIONS in JSON]
 
-It tells on standard error where it listens. The options are `keep_alive` in seconds, and whatever
-`Server.http_app` takes.
+It tells on standard error where it listens. The options are `keep_alive` in seconds, `resource`,
+the URL of one that takes the token `for-ada` and no other, and whatever `Server.http_app` takes.
 """
 
 import asyncio
@@ -11,13 +11,21 @@ import json
 import logging
 import sys
 
-from wigwag import Context, Limits, Server
+from wigwag import Context, Limits, Principal, Protection, Server, StaticTokens
 
 name = sys.argv[1]
 options = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
 limits = Limits(keep_alive=options.pop("keep_alive", 15.0))
 logging.basicConfig(level=logging.WARNING)
-app = Server("replica", limits=limits, state_keys=["the same secret in every one of the replicas"])
+auth = None
+if "resource" in options:
+    auth = Protection(
+        StaticTokens({"for-ada": Principal("ada")}),
+        authorization_servers=["https://login.example.com"],
+        resource=options.pop("resource"),
+    )
+keys = ["the same secret in every one of the replicas"]
+app = Server("replica", limits=limits, state_keys=keys, auth=auth)
 go = asyncio.Event()
 
 
