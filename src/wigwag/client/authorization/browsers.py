@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from wigwag.errors import AuthorizationUntrusted
@@ -15,6 +18,8 @@ __all__ = ["check_page", "has_browser", "open_in_browser"]
 # Nothing that a shell, a terminal or a browser could take for anything else.
 _is_page: Final = re.compile(r"https?://[!#-;=?-\[\]_a-z~]+", re.IGNORECASE).fullmatch
 _MAX_CHARACTERS: Final = 65_536
+# Whatever cannot open a browser says so by then.
+_OPENING_SECONDS: Final = 5.0
 
 
 def has_browser(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> bool:
@@ -57,9 +62,31 @@ def open_in_browser(url: str) -> bool:
         AuthorizationUntrusted: It is no http or https URL.
     """
     check_page(url)
+    opener = None if sys.platform in ("win32", "darwin") else shutil.which("xdg-open")
+    if opener is not None and not os.environ.get("BROWSER"):
+        return _open_apart([opener, url])
     import webbrowser  # noqa: PLC0415 - few log in
 
     try:
         return webbrowser.open(url)
     except (webbrowser.Error, OSError):
         return False
+
+
+def _open_apart(command: Sequence[str]) -> bool:
+    """Start a browser such that what it writes is not taken for output of this program."""
+    try:
+        browser = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return False
+    try:
+        return browser.wait(_OPENING_SECONDS) == 0
+    except subprocess.TimeoutExpired:  # it runs as long as its window is open
+        threading.Thread(target=browser.wait, name="wigwag-browser", daemon=True).start()
+        return True
