@@ -116,6 +116,21 @@ async def test_a_group_logs_in_at_each_of_its_servers(
     )
 
 
+async def test_a_server_of_a_group_that_has_a_token_needs_no_login(
+    issuer: AuthorizationServer, guarded: GuardedUrl, logins: Logins, store: MemoryTokenStore
+) -> None:
+    issuer.tokens["mine"] = {"scope": ""}
+    servers = {
+        "one": {"url": guarded.url, "headers": {"Authorization": "Bearer mine"}},
+        "two": {"url": guarded.url, "auth": "mine"},
+    }
+    async with ClientGroup(
+        servers, auth=OAuth(login=logins, store=store), timeouts=TIMEOUTS
+    ) as group:
+        assert group.errors == {}
+    assert logins.asked == []
+
+
 async def test_the_blocking_client_logs_in_as_well(
     issuer: AuthorizationServer, guarded: GuardedUrl, logins: Logins, store: MemoryTokenStore
 ) -> None:

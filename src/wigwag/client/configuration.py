@@ -8,12 +8,15 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
 
 from wigwag.client.variables import Variables
 from wigwag.transports.stdio_client import StdioServerParameters
+
+if TYPE_CHECKING:
+    from wigwag.oauth.secret import Secret
 
 __all__ = ["ServerEntry", "UrlServer", "is_configuration", "is_entry", "load_configuration"]
 
@@ -49,7 +52,7 @@ class UrlServer(Struct, frozen=True):
     url: str
     headers: Mapping[str, str]
     is_http_sse: bool
-    auth: str | None = None
+    auth: Literal["oauth"] | Secret | None = None
 
 
 class CommandOfEntry(StdioServerParameters, frozen=True):
@@ -107,7 +110,7 @@ class ServerEntry:
         if auth is not None:
             if not isinstance(auth, str):
                 raise self._error("auth", f'it is "oauth" or a token, not {_kind(auth)}')
-            auth = self._text("auth", auth)
+            auth = _auth_of(self._text("auth", auth))
         return UrlServer(url, headers, transport == "sse", auth)
 
     @property
@@ -266,6 +269,12 @@ def entry_of(target: Any) -> ServerEntry | None:
         )
     (entry,) = entries.values()
     return entry
+
+
+def _auth_of(text: str) -> Literal["oauth"] | Secret:
+    from wigwag.oauth.secret import Secret  # noqa: PLC0415 - few entries say it
+
+    return "oauth" if text.lower() == "oauth" else Secret(text)
 
 
 def is_entry(target: Mapping[Any, Any]) -> bool:

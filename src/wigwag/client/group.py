@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct
 from wigwag.client.client import Client
 from wigwag.client.configuration import ServerEntry, is_configuration, load_configuration
 from wigwag.client.merged_names import did_you_mean, may_be_of_template, merged_names, qualified
-from wigwag.client.targets import is_for_url
+from wigwag.client.targets import is_authorized, is_for_url
 from wigwag.client.tool_results import ToolCallResult
 from wigwag.errors import ConnectionClosed, LocalProtocolError, McpError, RequestFailed
 from wigwag.schema import (
@@ -63,7 +63,7 @@ class ClientGroup:
             up. Those go on connecting behind the scenes. By default until each is connected or has
             failed, for which it has `timeouts.connect`.
         options: What each `Client` gets; `auth`, `ssl` and `http_client` only those
-            of URLs.
+            of URLs, and `auth` only those whose entry says nothing of it.
 
     Raises:
         ValueError: The configuration is none, or `headers` are meant for all servers.
@@ -461,6 +461,8 @@ class _Member:
         options = dict(self._options)
         if not is_for_url(self._target):
             options = {key: options[key] for key in options if key not in _OF_URLS}
+        elif options.get("auth") is not None and is_authorized(self._target):
+            del options["auth"]
         return Client(self._target, **options)
 
     async def list(self, kind: Kind) -> list[Any] | None:

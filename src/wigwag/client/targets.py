@@ -203,6 +203,20 @@ def is_for_url(target: Any) -> bool:
     return entry is not None and not isinstance(entry.resolve(), StdioServerParameters)
 
 
+def is_authorized(target: Any) -> bool:
+    """Tell whether a target says itself how requests to it are authorized.
+
+    Raises:
+        ValueError: It is the entry of a configuration, and makes no sense.
+        OSError: The file of a configuration cannot be read.
+    """
+    entry = None if _is_url(target) else _entry_of(target)
+    found = None if entry is None else entry.resolve()
+    if found is None or isinstance(found, StdioServerParameters):
+        return False
+    return found.auth is not None or "authorization" in map(str.lower, found.headers)
+
+
 def _is_url(target: Any) -> bool:
     return isinstance(target, str) and target.lower().startswith(("http://", "https://"))
 

@@ -69,6 +69,11 @@ def test_the_entry_of_a_configuration_may_say_it(
     assert isinstance(opener_for({"mcpServers": {"one": entry}}).auth, kind)
 
 
+def test_the_token_in_an_entry_is_not_shown() -> None:
+    entries = load_configuration({"mcpServers": {"one": {"url": URL, "auth": "abc"}}})
+    assert "abc" not in repr(entries["one"].resolve())
+
+
 def test_an_entry_with_something_else_there_is_told() -> None:
     entries = load_configuration({"mcpServers": {"one": {"url": URL, "auth": {"a": 1}}}})
     with pytest.raises(ValueError, match=r'server \'one\', `auth`: it is "oauth" or a token, not'):
