@@ -26,25 +26,23 @@ class AuthorizationServer:
         """What was asked for at one of its routes, and how that ended, in order."""
         return [each for each in self._ask("/seen") if each["route"] == route]
 
-    def grants(self, client: str | None = None) -> list[str]:
+    def grants(self) -> list[str]:
         """By which grants tokens were asked for, each followed by the error, if it was refused."""
         return [
             " ".join(filter(None, (each["grant"], each.get("error"))))
             for each in self.seen("token")
-            if client in (None, each["client"])
         ]
 
-    def change(self, **settings: Any) -> None:
-        """Change how it issues tokens from now on."""
-        self._ask("/settings", settings)
+    def forget_seen(self) -> None:
+        """Let it count anew."""
+        self._ask("/forget", b"")
 
     def revoke_all(self) -> None:
-        """Forget everything that it has issued."""
-        self._ask("/revoke", {})
+        """Take back everything that it has issued."""
+        self._ask("/revoke", b"")
 
-    def _ask(self, path: str, body: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-        data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(self.issuer + path, data, SECONDS) as answer:
+    def _ask(self, path: str, body: bytes | None = None) -> list[dict[str, Any]]:
+        with urllib.request.urlopen(self.issuer + path, body, SECONDS) as answer:
             seen: list[dict[str, Any]] = json.load(answer)
         return seen
 

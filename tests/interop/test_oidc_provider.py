@@ -6,8 +6,8 @@ import sys
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,10 +32,18 @@ CLIENT_SECONDS: Final = 60
 SHORT: Final = 20
 SECRET: Final = "a secret of the machine"
 INTROSPECTION: Final = {"client_id": "resource-server", "client_secret": "secret of a server"}
-DOCUMENT_URL: Final = "https://client.example/wigwag.json"
+DOCUMENT: Final[dict[str, Any]] = {
+    "client_id": "https://client.example/wigwag.json",
+    "client_name": "A client with a document",
+    "application_type": "native",
+    "redirect_uris": ["http://127.0.0.1/callback"],
+    "grant_types": ["authorization_code", "refresh_token"],
+    "response_types": ["code"],
+    "token_endpoint_auth_method": "none",
+}
 
-StartAuthorizationServer = Callable[..., AuthorizationServer]
-StartServer = Callable[..., str]
+Arrangement = tuple[AuthorizationServer, str]
+Arrange = Callable[..., Arrangement]
 
 
 @pytest.fixture(scope="module")
@@ -55,44 +63,57 @@ async def ada(browser: str, tmp_path: Path) -> AsyncIterator[Desk]:
         yield desk
 
 
-@pytest.fixture
-def start() -> Iterator[ExitStack]:
-    """What is started in it ends after the test."""
-    with ExitStack() as stack:
-        yield stack
-
-
-@pytest.fixture
-def authorization_server(start: ExitStack) -> StartAuthorizationServer:
-    """Starts an authorization server with some settings."""
-    return lambda **settings: start.enter_context(oidc.running(**settings))
-
-
-@pytest.fixture
-def server(start: ExitStack) -> StartServer:
-    """Starts our server, which wants tokens of an authorization server; gives its URL."""
-
-    def run(issuer: AuthorizationServer, **options: Any) -> str:
-        return start.enter_context(services.ending_well(our_server(issuer, **options)))[1]
-
-    return run
-
-
-def our_server(issuer: AuthorizationServer, **options: Any) -> list[str]:
-    """The command of our server that wants tokens of an authorization server."""
+@contextmanager
+def arranged(protection: Mapping[str, Any] | None = None, **settings: Any) -> Iterator[Arrangement]:
+    """Runs an authorization server with some settings, and our server that wants its tokens."""
     program = str(catalogue.PEERS / "wigwag_protected_server.py")
-    return [sys.executable, program, issuer.issuer, json.dumps(options)]
+    with oidc.running(**settings) as issuer:
+        command = [sys.executable, program, issuer.issuer, json.dumps(protection or {})]
+        with services.ending_well(command) as (_, url):
+            yield issuer, url
+
+
+@pytest.fixture
+def arrange() -> Iterator[Callable[..., Arrangement]]:
+    """Runs them for one test."""
+    with ExitStack() as stack:
+        yield lambda *args, **settings: stack.enter_context(arranged(*args, **settings))
+
+
+@pytest.fixture(scope="module")
+def tests_share_lasting() -> Iterator[Arrangement]:
+    """Runs them for many; tokens are good for as long as these take."""
+    with arranged(documents={DOCUMENT["client_id"]: DOCUMENT}) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def tests_share_short() -> Iterator[Arrangement]:
+    """Runs them for many; tokens are renewed each time that a client begins to use them."""
+    with arranged(ttl=SHORT) as found:
+        yield found
+
+
+@pytest.fixture
+def lasting(tests_share_lasting: Arrangement) -> Arrangement:
+    """One that has seen nothing, with tokens that last."""
+    tests_share_lasting[0].forget_seen()
+    return tests_share_lasting
+
+
+@pytest.fixture
+def short(tests_share_short: Arrangement) -> Arrangement:
+    """One that has seen nothing, with tokens that end soon."""
+    tests_share_short[0].forget_seen()
+    return tests_share_short
 
 
 # --- a user
 
 
 @needs_browser
-async def test_a_user_logs_in_once_in_the_browser(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
-) -> None:
-    issuer = authorization_server()
-    url = server(issuer)
+async def test_a_user_logs_in_once_in_the_browser(ada: Desk, lasting: Arrangement) -> None:
+    issuer, url = lasting
     report = await ada.run(url)
     assert (report["whoami"]["subject"], report["whoami"]["scopes"]) == ("ada", ["notes:read"])
     [[login, consent, end]] = ada.visits
@@ -107,10 +128,9 @@ async def test_a_user_logs_in_once_in_the_browser(
 
 @needs_browser
 async def test_tokens_are_renewed_and_rotated_without_the_user(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+    ada: Desk, short: Arrangement
 ) -> None:
-    issuer = authorization_server(ttl=SHORT)
-    url = server(issuer)
+    issuer, url = short
     reports = [await ada.use(url) for _ in range(3)]
     assert reports[0] == reports[1] == reports[2]
     assert len(ada.visits) == 1
@@ -119,24 +139,22 @@ async def test_tokens_are_renewed_and_rotated_without_the_user(
 
 @needs_browser
 async def test_programs_that_renew_the_same_tokens_at_once_do_not_lose_them(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+    ada: Desk, short: Arrangement
 ) -> None:
-    issuer = authorization_server(ttl=SHORT)
-    url = server(issuer)
-    report = await ada.run(url)
+    issuer, url = short
+    report = await ada.use(url)
     # Whoever used a refresh token that was used already would end the login for all.
-    assert await asyncio.gather(*(ada.run(url) for _ in range(3))) == [report] * 3
-    assert await ada.run(url) == report
+    assert await asyncio.gather(*(ada.run(url) for _ in range(2))) == [report] * 2
+    assert await ada.use(url) == report
     assert len(ada.visits) == 1
     assert set(issuer.grants()) == {"authorization_code", "refresh_token"}
 
 
 @needs_browser
 async def test_when_the_login_was_revoked_the_user_is_asked_again(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+    ada: Desk, short: Arrangement
 ) -> None:
-    issuer = authorization_server(ttl=SHORT)
-    url = server(issuer)
+    issuer, url = short
     report = await ada.use(url)
     issuer.revoke_all()
     assert await ada.use(url) == report
@@ -151,15 +169,18 @@ async def test_when_the_login_was_revoked_the_user_is_asked_again(
 
 @needs_browser
 async def test_a_token_that_says_nothing_is_looked_up_and_can_be_revoked(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
+    ada: Desk, arrange: Arrange
 ) -> None:
     introspecting: dict[str, list[str]] = {
         "grant_types": [],
         "redirect_uris": [],
         "response_types": [],
     }
-    issuer = authorization_server(opaque=True, clients=[{**INTROSPECTION, **introspecting}])
-    url = server(issuer, introspection={**INTROSPECTION, "kept_for": 0})
+    issuer, url = arrange(
+        {"introspection": {**INTROSPECTION, "kept_for": 0}},
+        opaque=True,
+        clients=[{**INTROSPECTION, **introspecting}],
+    )
     report = await ada.use(url)
     assert report["whoami"]["subject"] == "ada"
     assert {each["status"] for each in issuer.seen("introspection")} == {200}
@@ -175,13 +196,11 @@ async def test_a_token_that_says_nothing_is_looked_up_and_can_be_revoked(
 )
 async def test_the_user_is_asked_for_more_when_more_is_needed(
     ada: Desk,
-    authorization_server: StartAuthorizationServer,
-    server: StartServer,
+    arrange: Arrange,
     registering: str,
     registrations: list[int],
 ) -> None:
-    issuer = authorization_server(registering=registering)
-    url = server(issuer)
+    issuer, url = arrange(registering=registering)
     report = await ada.use(url, "write")
     assert report["whoami"]["scopes"] == ["notes:read"]
     assert report["write"] == "written"
@@ -194,11 +213,8 @@ async def test_the_user_is_asked_for_more_when_more_is_needed(
 
 
 @needs_browser
-async def test_a_token_is_bound_to_the_key_of_the_client(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
-) -> None:
-    issuer = authorization_server(nonces=True, ttl=SHORT)
-    url = server(issuer, dpop="required")
+async def test_a_token_is_bound_to_the_key_of_the_client(ada: Desk, arrange: Arrange) -> None:
+    issuer, url = arrange({"dpop": "required"}, nonces=True, ttl=SHORT)
     report = await ada.use(url, dpop=True)
     assert report["whoami"]["subject"] == "ada"
     assert await ada.use(url, dpop=True) == report
@@ -213,30 +229,16 @@ async def test_a_token_is_bound_to_the_key_of_the_client(
 
 
 @needs_browser
-async def test_a_client_is_known_by_its_document(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
-) -> None:
-    document = {
-        "client_id": DOCUMENT_URL,
-        "client_name": "A client with a document",
-        "application_type": "native",
-        "redirect_uris": ["http://127.0.0.1/callback"],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-        "token_endpoint_auth_method": "none",
-    }
-    issuer = authorization_server(documents={DOCUMENT_URL: document})
-    report = await ada.use(server(issuer), client_metadata_url=DOCUMENT_URL)
-    assert report["whoami"]["client"] == DOCUMENT_URL
+async def test_a_client_is_known_by_its_document(ada: Desk, lasting: Arrangement) -> None:
+    issuer, url = lasting
+    report = await ada.use(url, client_metadata_url=DOCUMENT["client_id"])
+    assert report["whoami"]["client"] == DOCUMENT["client_id"]
     assert issuer.seen("registration") == []
 
 
 @needs_browser
-async def test_who_logs_out_is_asked_again(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
-) -> None:
-    issuer = authorization_server()
-    url = server(issuer)
+async def test_who_logs_out_is_asked_again(ada: Desk, lasting: Arrangement) -> None:
+    issuer, url = lasting
     await ada.use(url)
     await log_out(url, ada.auth())
     # The access token is a JWT, which it cannot revoke, and ends by itself.
@@ -248,12 +250,10 @@ async def test_who_logs_out_is_asked_again(
 
 
 @needs_browser
-async def test_a_user_may_say_no(
-    ada: Desk, authorization_server: StartAuthorizationServer, server: StartServer
-) -> None:
+async def test_a_user_may_say_no(ada: Desk, lasting: Arrangement) -> None:
     ada.user.refuses = True
-    issuer = authorization_server()
-    report = await ada.use(server(issuer))
+    issuer, url = lasting
+    report = await ada.use(url)
     assert report["error"] == "AuthorizationRefused"
     assert "access_denied" in report["message"]
     assert issuer.grants() == []
@@ -269,8 +269,8 @@ def key() -> ECKey:
 
 
 @pytest.fixture(scope="module")
-def machines(key: ECKey) -> Iterator[AuthorizationServer]:
-    """An authorization server that knows machines: their names are how they authenticate."""
+def machines(key: ECKey) -> Iterator[Arrangement]:
+    """An authorization server that knows machines, named after how they authenticate."""
     known: dict[str, dict[str, Any]] = {
         "client_secret_basic": {"client_secret": SECRET},
         "client_secret_post": {"client_secret": SECRET},
@@ -287,23 +287,17 @@ def machines(key: ECKey) -> Iterator[AuthorizationServer]:
         }
         for method, proof in known.items()
     ]
-    with oidc.running(clients=clients, nonces=True) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def machines_url(machines: AuthorizationServer) -> Iterator[str]:
-    """A server of ours for machines."""
-    with services.ending_well(our_server(machines)) as (_, url):
-        yield url
+    with arranged(clients=clients, nonces=True) as found:
+        yield found
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post", "private_key_jwt"])
 @pytest.mark.parametrize("scheme", ["Bearer", "DPoP"])
 async def test_a_machine_authorizes_itself(
-    scheme: str, method: str, key: ECKey, machines: AuthorizationServer, machines_url: str
+    scheme: str, method: str, key: ECKey, machines: Arrangement
 ) -> None:
-    before = len(machines.grants(method))
+    issuer, url = machines
+    issuer.forget_seen()
     signs = method == "private_key_jwt"
     auth = ClientCredentials(
         method,
@@ -311,12 +305,12 @@ async def test_a_machine_authorizes_itself(
         key=key.as_pem(private=True).decode() if signs else None,
         dpop=scheme == "DPoP",
     )
-    async with asyncio.timeout(CLIENT_SECONDS), Client(machines_url, auth=auth) as client:
+    async with asyncio.timeout(CLIENT_SECONDS), Client(url, auth=auth) as client:
         caller = json.loads(text_of(await client.call_tool("whoami")))
         assert text_of(await client.call_tool("write")) == "written"
     assert (caller["client"], caller["scopes"]) == (method, ["notes:read"])
     assert caller["is_bound"] == (scheme == "DPoP")
-    granted = [each for each in machines.grants(method)[before:] if "nonce" not in each]
+    granted = [each for each in issuer.grants() if "nonce" not in each]
     assert granted == ["client_credentials"] * 2
 
 
@@ -324,12 +318,12 @@ async def test_a_machine_authorizes_itself(
 
 
 def test_a_token_for_somebody_else_is_refused(
-    machines: AuthorizationServer, machines_url: str
+    machines: Arrangement,
 ) -> None:
-    assert status_with(token_for(machines, machines_url), machines_url) != 401
-    elsewhere = "https://elsewhere.example/mcp"
-    for other in (f"{machines_url}/more", machines_url.removesuffix("/mcp"), elsewhere):
-        assert status_with(token_for(machines, other), machines_url) == 401
+    issuer, url = machines
+    assert status_with(token_for(issuer, url), url) != 401
+    for other in (f"{url}/more", url.removesuffix("/mcp"), "https://elsewhere.example/mcp"):
+        assert status_with(token_for(issuer, other), url) == 401
 
 
 def token_for(issuer: AuthorizationServer, resource: str) -> str:

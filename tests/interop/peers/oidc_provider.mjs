@@ -10,8 +10,8 @@
 // - `clients`: those that were registered by hand;
 // - `documents`: client metadata documents, by URL: they are not fetched from anywhere else.
 //
-// `GET /seen` lists what it was asked for and how that ended, `POST /settings` changes `ttl`, and `POST /revoke`
-// forgets everything that it has issued, as a user may want.
+// `GET /seen` lists what it was asked for and how that ended, since `POST /forget`, and `POST /revoke` takes back
+// everything that it has issued, as a user may want.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -93,15 +93,14 @@ async function bodyOf(request) {
 }
 
 async function control(request, answer) {
-    const body = await bodyOf(request);
-    if (request.url === '/settings') Object.assign(settings, JSON.parse(body));
+    if (request.url === '/forget') seen.length = 0;
     if (request.url === '/revoke') await Promise.all(issued.splice(0).map(each => each.destroy()));
     answer.setHeader('content-type', 'application/json').end(JSON.stringify(seen));
 }
 
 let provide;
 const server = createServer((request, answer) =>
-    ['/seen', '/settings', '/revoke'].includes(request.url) ? control(request, answer) : provide(request, answer)
+    ['/seen', '/forget', '/revoke'].includes(request.url) ? control(request, answer) : provide(request, answer)
 );
 server.listen(0, '127.0.0.1', () => {
     const issuer = `http://127.0.0.1:${server.address().port}`;
