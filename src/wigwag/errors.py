@@ -264,6 +264,8 @@ class HttpStatusError(TransportError):
         if self.status in (301, 302, 303, 307, 308) and "location" in self.headers:
             where = self.headers["location"]
             return f"{answered}: a redirect to {where}, which is not followed; use that URL"
+        if self.status == 401 and "resource_metadata" in self.headers.get("www-authenticate", ""):
+            answered += ' (it wants a token: `auth="oauth"` gets one)'
         return f"{answered}{excerpt(self.body)}"
 
 

@@ -10,6 +10,7 @@ from wigwag.errors import (
     AuthorizationRefused,
     AuthorizationUnavailable,
     ConnectionClosed,
+    HttpStatusError,
     InsufficientScope,
     InvalidResult,
     InvalidToken,
@@ -139,3 +140,14 @@ def test_what_is_not_found_is_the_uri_that_is_read_unless_another_one_is_named()
     assert named.data == {"uri": "a://c"}
     again = pickle.loads(pickle.dumps(named))
     assert (str(again), again.uri, again.data) == (str(named), "a://c", {"uri": "a://c"})
+
+
+def test_a_server_that_names_where_tokens_come_from_is_told_with_what_gets_one() -> None:
+    where = {"www-authenticate": 'Bearer resource_metadata="https://a.example/x"'}
+    refused = HttpStatusError("https://a.example/mcp", 401, "Unauthorized", "who?", where)
+    assert str(refused) == (
+        "https://a.example/mcp answered 401 Unauthorized "
+        '(it wants a token: `auth="oauth"` gets one): who?'
+    )
+    other = HttpStatusError("https://a.example/mcp", 401, "Unauthorized", "who?", {})
+    assert str(other) == "https://a.example/mcp answered 401 Unauthorized: who?"
