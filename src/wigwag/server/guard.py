@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf
+from time import monotonic
 from typing import Any, Final
 
 import msgspec
@@ -353,7 +353,7 @@ class Guard:
 
     def _complain(self, reason: str, scope: Scope) -> None:
         """Note in the log that somebody was refused; the same again and again is noted once."""
-        now = time.monotonic()
+        now = monotonic()
         if self._complaints.get(reason, -inf) + _QUIET_SECONDS > now:
             return
         if len(self._complaints) >= _MAX_REMEMBERED:
