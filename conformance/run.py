@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,14 +23,21 @@ from typing import Final, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from conformance import plan
-from conformance.counting import Result, client_problem, count, read_checks
+from conformance.counting import (
+    Result,
+    client_problem,
+    count,
+    folders_of_scenarios,
+    read_checks,
+)
 from conformance.setup import ROOT, SUITE, TARGET, SetupFailed, find_node, install
 
 RESULTS: Final = TARGET / "results"
+TURNS: Final = TARGET / "turns"
 SCENARIO_SECONDS: Final = 30.0
 START_SECONDS: Final = 15.0
 STOP_SECONDS: Final = 5.0
-CLIENTS_IN_FLIGHT: Final = 2
+CLIENTS_IN_FLIGHT: Final = 3
 INTERRUPTED: Final = 130
 
 
@@ -188,40 +194,43 @@ def run_server_leg(suite: Suite, url: str, revision: str, scenarios: Sequence[st
     return count(scenarios, read_checks(folder, prefix="server-"))
 
 
-def run_client(suite: Suite, revision: str, scenario: str) -> Result:
-    """Run one scenario of the client."""
-    folder = RESULTS / f"client-{revision}" / scenario
-    folder.mkdir(parents=True)
-    python = os.path.relpath(sys.executable, ROOT)  # not resolved: it is the environment's
-    done = suite.run(
-        *("client", "--command", f"{python} conformance/client.py"),
-        # Extensions have no revision, and are run in one all the same if forced to.
-        *("--scenario", scenario, "--spec-version", revision, "--force"),
-        *("--timeout", str(int(SCENARIO_SECONDS * 1000)), "-o", str(folder.relative_to(ROOT))),
-        seconds=SCENARIO_SECONDS + 10,
-    )
-    (folder / "suite.txt").write_text(done.stdout)
-    (result,) = count([scenario], read_checks(folder))
-    problem = client_problem(
-        scenario,
-        printed="".join(path.read_text() for path in folder.rglob("stdout.txt")),
-        errors="".join(path.read_text() for path in folder.rglob("stderr.txt")),
-        suite=done.stdout,
-    )
-    if problem is None and done.returncode != 0 and not result.problems:
-        problem = f"the suite exited with {done.returncode}"
-    return result if problem is None else result._replace(problems=(*result.problems, problem))
-
-
 def run_client_leg(suite: Suite, revision: str, scenarios: Sequence[str]) -> list[Result]:
-    """Run the client's scenarios of one revision, a few at the same time."""
-    with ThreadPoolExecutor(CLIENTS_IN_FLIGHT) as pool:
-        try:
-            return list(pool.map(lambda name: run_client(suite, revision, name), sorted(scenarios)))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            suite.stop()
-            raise
+    """Run the client's scenarios of one revision; all in one go, if it is all of them."""
+    folder = RESULTS / f"client-{revision}"
+    python = os.path.relpath(sys.executable, ROOT)  # not resolved: it is the environment's
+    turn = f"{python} -I -S conformance/turn.py {TURNS.relative_to(ROOT)} {CLIENTS_IN_FLIGHT}"
+    seconds = SCENARIO_SECONDS * (1 + len(scenarios))
+    fixed = [
+        "client",
+        "--command",
+        f"{turn} {python} conformance/client.py",
+        "--timeout",
+        str(int(seconds * 1000)),
+        "-o",
+        str(folder.relative_to(ROOT)),
+    ]
+    if set(scenarios) != set(plan.CLIENT[revision]):
+        # Extensions have no revision, and are run in one all the same if forced to.
+        which = [["--scenario", each, "--spec-version", revision, "--force"] for each in scenarios]
+    elif revision in plan.EXTENDED:
+        which = [["--requirements", revision]]
+    else:
+        which = [["--suite", "all", "--spec-version", revision]]
+    folder.mkdir(parents=True)
+    for number, options in enumerate(which):
+        done = suite.run(*fixed, *options, seconds=seconds + START_SECONDS)
+        (folder / f"suite-{number}.txt").write_text(done.stdout)
+    results = count(scenarios, read_checks(folder))
+    folders = folders_of_scenarios(folder)
+    return [_with_client_problem(each, folders.get(each.scenario)) for each in results]
+
+
+def _with_client_problem(result: Result, folder: Path | None) -> Result:
+    if folder is None:
+        return result
+    printed, errors = ((folder / f"{name}.txt").read_text() for name in ("stdout", "stderr"))
+    problem = client_problem(result.scenario, printed=printed, errors=errors)
+    return result if problem is None else result._replace(problems=(*result.problems, problem))
 
 
 def check_plan(suite: Suite, side: str, revision: str, planned: Sequence[str]) -> list[Result]:
