@@ -16,7 +16,6 @@ UNIT = ROOT / "tests" / "unit"
 # Modules whose behaviour shows only together with others, and where it is tested.
 ELSEWHERE = {
     "client/authorization/flow_running.py": "authorization: clients that log in",
-    "client/authorization/oauth.py": "authorization: clients that log in, and machines",
     "client/authorization/oauth_authorizer.py": "authorization: clients that log in",
     "client/asking.py": "interaction: a client and a server through the public API",
     "client/authorization/accounts.py": "authorization: test_accounts, with real servers",

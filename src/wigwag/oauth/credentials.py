@@ -18,6 +18,7 @@ __all__ = [
     "Credentials",
     "Scheme",
     "has_token_in_query",
+    "is_token",
     "read_credentials",
 ]
 
@@ -67,6 +68,15 @@ def read_credentials(values: Sequence[str]) -> Credentials | None:
     if not _is_token(token):
         raise ValueError("the Authorization header has characters that no token has")
     return Credentials(scheme, Secret(token))
+
+
+def is_token(text: str) -> bool:
+    """Tell whether a text can be sent as a token.
+
+    >>> is_token("abc=="), is_token("a b")
+    (True, False)
+    """
+    return _is_token(text) is not None
 
 
 def has_token_in_query(query: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 if TYPE_CHECKING:
     from wigwag.transports.asgi import HttpRequest
@@ -20,6 +21,9 @@ class Principal(Struct, frozen=True):
         scopes: What they may do.
         claims: What else is known of them.
         roles: What they are to whoever vouches for them, such as `admin`.
+
+    Raises:
+        TypeError: `subject` is no text; or `scopes` or `roles` are no set or list of texts.
     """
 
     subject: str
@@ -27,6 +31,16 @@ class Principal(Struct, frozen=True):
     scopes: frozenset[str] = frozenset()
     claims: Mapping[str, Any] = {}
     roles: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.subject, str):
+            raise TypeError(f"`subject` is text, not {self.subject!r}")
+        for name in ("scopes", "roles"):
+            given = getattr(self, name)
+            if type(given) is not frozenset:  # which is all that may be compared with them
+                if not isinstance(given, Set | list | tuple):
+                    raise TypeError(f"`{name}` are a set of texts, not {given!r}")
+                force_setattr(self, name, frozenset(given))
 
 
 Identify = Callable[["HttpRequest | None"], "Principal | Awaitable[Principal | None] | None"]

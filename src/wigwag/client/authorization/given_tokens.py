@@ -31,13 +31,14 @@ class BearerToken:
         token: The token, without `Bearer` before it.
 
     Raises:
-        ValueError: It cannot be sent.
+        TypeError: It is no text.
+        ValueError: It is empty, or cannot be sent.
     """
 
     def __init__(self, token: str | Secret) -> None:
-        text = token.reveal() if isinstance(token, Secret) else token
+        text = _text("a token", token)
         if text[:7].lower() == "bearer ":
-            text = text[7:].strip()
+            text = _text("a token", text[7:].strip())
         if not _is_token(text):
             raise ValueError("a token has no blanks, line ends or characters beyond ASCII in it")
         self._token = Secret(text)
@@ -59,11 +60,14 @@ class ApiKey:
         key: The key.
 
     Raises:
-        ValueError: It cannot be sent.
+        TypeError: It is no text.
+        ValueError: It is empty, or cannot be sent.
     """
 
     def __init__(self, header: str, key: str | Secret) -> None:
-        text = key.reveal() if isinstance(key, Secret) else key
+        text = _text("a key", key)
+        if not isinstance(header, str):
+            raise TypeError(f"the name of a header is text, not {type(header).__name__}")
         if not _is_name(header):
             raise ValueError(f"{header!r} is no name of a header")
         if not _is_value(text):
@@ -78,6 +82,16 @@ class ApiKey:
     def headers(self) -> dict[str, str]:
         """Return what is sent."""
         return {self._header: self._key.reveal()}
+
+
+def _text(what: str, given: Any) -> str:
+    """Return the text of a token or key, which is not shown, whatever is wrong with it."""
+    text = given.reveal() if isinstance(given, Secret) else given
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is text, not {type(text).__name__}")
+    if not text.strip():
+        raise ValueError(f"{what} is empty: see where it comes from")
+    return text
 
 
 def headers_of(given: Any) -> dict[str, str]:

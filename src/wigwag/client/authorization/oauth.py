@@ -5,8 +5,9 @@ Spec: basic/authorization, extensions/auth
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from wigwag.client.authorization.assertions import AssertionSource, assertion_re
 from wigwag.client.authorization.flow_running import Steps
 from wigwag.client.authorization.keys import (
     KeySource,
+    SigningKey,
     assertion_signer,
     kept_proof_key,
     proof_maker,
@@ -34,7 +36,12 @@ from wigwag.oauth.obtaining import (
     ByUser,
     ClientSettings,
 )
-from wigwag.oauth.registration import ClientMetadata, PreRegistered, check_redirect_uri
+from wigwag.oauth.registration import (
+    ClientMetadata,
+    PreRegistered,
+    check_document_url,
+    check_redirect_uri,
+)
 from wigwag.oauth.requests import HttpRequest, HttpResponse
 from wigwag.oauth.scopes import Scopes, join_scopes
 from wigwag.oauth.secret import Secret
@@ -86,6 +93,7 @@ class OAuthWay:
     ) -> None:
         if isinstance(allowed_hosts, str):
             raise TypeError("`allowed_hosts` is a list of hosts, not one text")
+        _check_given(store, key)
         self._settings = settings
         self._store = store
         self._allowed_hosts = tuple(allowed_hosts)
@@ -124,7 +132,9 @@ class OAuthWay:
             ValueError: The URL cannot be used.
             AuthorizationFailed: A key or the store cannot be used.
         """
-        store = self._store = self._store or self._default_store()
+        if self._store is None:
+            self._store = self._default_store()
+        store = self._store
         settings = self._settings
         if client_name is not None and settings.client.client_name == DEFAULT_NAME:
             named = msgspec.structs.replace(settings.client, client_name=client_name)
@@ -184,6 +194,7 @@ class OAuth(OAuthWay):
         timeout: How long the user may take, in seconds.
 
     Raises:
+        TypeError: One of these is not of the type that it must be.
         ValueError: One of these cannot be used.
     """
 
@@ -212,6 +223,12 @@ class OAuth(OAuthWay):
             redirect_uris = (f"http://127.0.0.1:{redirect_port}/callback",)
         for uri in redirect_uris:
             check_redirect_uri(uri)
+        if client_metadata_url is not None:
+            check_document_url(client_metadata_url)
+        if login is not None and not callable(login):
+            raise TypeError(f"`login` is a function that returns a Login, not {login!r}")
+        if not timeout > 0:
+            raise ValueError("`timeout` is more than 0 seconds")
         super().__init__(
             ClientSettings(
                 client=ClientMetadata(client_name=client_name, client_uri=client_uri),
@@ -481,7 +498,14 @@ def _given(
     if client_id is None:
         if client_secret is not None:
             raise ValueError("a `client_secret` belongs to a `client_id`: give both")
+        if issuer is not None:
+            raise ValueError("an `issuer` is where a `client_id` is registered: give both")
         return None
+    if issuer is not None:
+        try:
+            read_url(issuer)
+        except ValueError as error:
+            raise ValueError(f"{issuer!r} is no issuer: {error}") from None
     return PreRegistered(
         client_id=client_id,
         client_secret=_secret(client_secret),
@@ -491,8 +515,19 @@ def _given(
     )
 
 
-def _secret(text: _Text | None) -> Secret | None:
+def _secret(text: Any) -> Secret | None:
+    if text is not None and not isinstance(text, str | Secret):
+        raise TypeError(f"a secret is text, not {type(text).__name__}")
     return Secret(text) if isinstance(text, str) else text
+
+
+def _check_given(store: Any, key: Any) -> None:
+    """Refuse at once what could only fail later, where nobody knows any more where it is from."""
+    if store is not None and not all(hasattr(store, name) for name in ("load", "save", "lock")):
+        raise TypeError(f"`store` is a TokenStore, such as FileTokenStore(…), not {store!r}")
+    kinds = (str, bytes, os.PathLike, Mapping, SigningKey)
+    if key is not None and not isinstance(key, kinds):
+        raise TypeError(f"`key` is the file or the text of a PEM or JWK, not {type(key).__name__}")
 
 
 def _scopes(given: str | Sequence[str]) -> Scopes:

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Mapping
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final
+from typing import Any, Final
 
+from wigwag.oauth.credentials import is_token
 from wigwag.oauth.secret import Secret
 from wigwag.server.authorization.contract import VerifiedToken
 from wigwag.server.principal import Principal
@@ -30,12 +31,12 @@ class StaticTokens:
         tokens: Who sends each token.
 
     Raises:
-        ValueError: A token is empty.
+        TypeError: It is no mapping of tokens to principals.
+        ValueError: A token is empty, or has characters that no token has.
     """
 
     def __init__(self, tokens: Mapping[str, Principal]) -> None:
-        if not all(tokens):
-            raise ValueError("a token is empty: anybody could send it")
+        _check(tokens)
         # By digests, whose comparison tells nobody how much of a guess was right.
         self._known = [
             (sha256(token.encode()).digest(), VerifiedToken(principal=principal, max_age=0))
@@ -60,3 +61,17 @@ class StaticTokens:
             if compare_digest(known, digest):
                 found = verified
         return found
+
+
+def _check(tokens: Any) -> None:
+    if not isinstance(tokens, Mapping):
+        raise TypeError(f"StaticTokens takes a mapping of tokens, not {type(tokens).__name__}")
+    for number, (token, principal) in enumerate(tokens.items(), 1):
+        if not isinstance(token, str) or not isinstance(principal, Principal):
+            raise TypeError(
+                f"static token {number}: write its text, and the Principal who sends it"
+            )
+        if not token:
+            raise ValueError("a token is empty: anybody could send it")
+        if not is_token(token):
+            raise ValueError(f"static token {number} has characters that no token has")

@@ -1,4 +1,5 @@
 import logging
+from typing import Any
 
 import pytest
 
@@ -44,3 +45,16 @@ def test_tokens_are_not_shown() -> None:
     tokens = StaticTokens({"token-a": ADA, "token-b": BOB})
     assert "token-a" not in repr(tokens) + repr(vars(tokens))
     assert repr(tokens) == "StaticTokens(2 tokens)"
+
+
+@pytest.mark.parametrize("given", [["token-a"], {"token-a": "ada"}, {5: ADA}, "token-a"])
+def test_what_tells_nobody_whose_a_token_is_is_refused_unseen(given: Any) -> None:
+    with pytest.raises(TypeError) as refused:
+        StaticTokens(given)
+    assert "token-a" not in str(refused.value)
+
+
+def test_a_token_that_nobody_could_send_is_refused_unseen() -> None:
+    with pytest.raises(ValueError, match="static token 2 has characters") as refused:
+        StaticTokens({"token-a": ADA, "token b": BOB})
+    assert "token b" not in str(refused.value)
