@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -43,7 +42,8 @@ def running(folder: Path) -> Iterator[str]:
         "--disable-gpu",
         "--disable-dev-shm-usage",
         "--no-first-run",
-        *(["--no-sandbox"] if os.geteuid() == 0 else []),
+        # Not every machine lets it have one, and all the pages are ours.
+        "--no-sandbox",
         "about:blank",
     ]
     with services.running(command, environ, announces=r"ws://\S+") as (_, url):

@@ -53,6 +53,13 @@ class Desk:
             **options,
         )
 
+    async def secrets(self) -> set[str]:
+        """The tokens and secrets that are kept now."""
+        store = FileTokenStore(self._credentials)
+        kept = [json.loads(await store.load(key) or b"{}") for key in await store.keys()]
+        names = ("access_token", "refresh_token", "client_secret")
+        return {each[name] for each in kept for name in names if name in each}
+
     async def run(self, url: str, *words: str) -> dict[str, Any]:
         """Run that as a program, as the user would start it, with all the defaults."""
         program = str(catalogue.PEERS / "wigwag_login_client.py")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import sys
 import urllib.error
 import urllib.parse
@@ -257,6 +258,21 @@ async def test_a_user_may_say_no(ada: Desk, lasting: Arrangement) -> None:
     assert report["error"] == "AuthorizationRefused"
     assert "access_denied" in report["message"]
     assert issuer.grants() == []
+
+
+@needs_browser
+async def test_nothing_that_is_kept_is_in_the_log(
+    ada: Desk, short: Arrangement, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    _, url = short
+    secrets: set[str] = set()
+    for _ in range(2):
+        await ada.use(url)
+        secrets |= await ada.secrets()
+    assert len(secrets) == 4, "two access tokens, and two refresh tokens"
+    assert "notes:read" in caplog.text
+    assert not [each for each in secrets if each in caplog.text]
 
 
 # --- machines
