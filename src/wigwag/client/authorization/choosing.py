@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from wigwag.client.authorization.authorizer import ClientAuthorizer
 from wigwag.client.authorization.given_tokens import ApiKey, BearerToken, GivenAuthorizer
 from wigwag.client.authorization.oauth import OAuth, OAuthWay
 from wigwag.oauth.secret import Secret
+from wigwag.oauth.urls import is_loopback, read_url
 
 if TYPE_CHECKING:
     from wigwag.transports.http_client_engine import TLS
 
 __all__ = ["Auth", "authorizer_for"]
+
+_logger = logging.getLogger("wigwag.client")
 
 Given: TypeAlias = str | Secret | Mapping[str, str] | BearerToken | ApiKey | None
 Auth: TypeAlias = (
@@ -51,6 +56,7 @@ def authorizer_for(
     """
     if isinstance(headers, Mapping) and any(name.lower() == "authorization" for name in headers):
         raise ValueError("give `auth` or an `Authorization` header, not both")
+    _warn_of_plain_http(url)
     if isinstance(auth, str | Secret):
         auth = OAuth() if _is_oauth(auth) else BearerToken(auth)
     if isinstance(auth, OAuthWay):
@@ -60,6 +66,22 @@ def authorizer_for(
     if isinstance(auth, BearerToken | ApiKey) or callable(auth):
         return GivenAuthorizer(url, auth)
     raise TypeError(f"{_KINDS}, not {type(auth).__name__}")
+
+
+def _warn_of_plain_http(url: str) -> None:
+    try:
+        server = read_url(url)
+    except ValueError:  # which is told where it is used
+        return
+    if server.scheme == "http" and not is_loopback(server):
+        _warn_once(server.origin)
+
+
+@lru_cache(maxsize=1024)  # who makes many clients is told once
+def _warn_once(origin: str) -> None:
+    _logger.warning(
+        "tokens and keys for %s can be read by whoever is in between: use https", origin
+    )
 
 
 def _is_oauth(auth: str | Secret) -> bool:

@@ -90,3 +90,14 @@ def test_many_servers_share_no_token() -> None:
         with pytest.raises(ValueError, match="a token is for one server"):
             ClientGroup(servers, auth=auth)
     ClientGroup({**servers, "three": ["python", "-V"]}, auth="oauth")
+
+
+def test_a_token_that_anybody_in_between_can_read_is_warned_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for url in ("http://far.example/a", "http://far.example/b", "http://localhost:1/a", URL):
+        Client(url, auth="hidden")
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "tokens and keys for http://far.example can be read by whoever is in between: use https"
+    )
