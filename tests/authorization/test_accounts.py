@@ -14,6 +14,7 @@ from tests.interaction.connecting import TIMEOUTS
 from wigwag import (
     Account,
     AuthorizationFailed,
+    BearerToken,
     Client,
     MemoryTokenStore,
     OAuth,
@@ -173,3 +174,26 @@ async def test_the_browser_is_opened_once_and_files_are_kept_where_nothing_else_
     assert said.out == ""
     assert said.err.count("If no browser comes up") == 1
     assert await log_out(guarded.url)
+
+
+@pytest.mark.parametrize("auth", ["made-up-token", BearerToken("made-up-token"), OAuth])
+async def test_nobody_logs_in_with_a_token(auth: Any) -> None:
+    for do in (log_in, log_out):
+        with pytest.raises(TypeError, match='`auth` is "oauth", an OAuth') as refused:
+            await do("https://mcp.example/mcp", auth)
+        assert "made-up" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["mcp.example", "ftp://mcp.example", "https://me:pw@mcp.example"])
+async def test_what_is_no_url_of_a_server_is_told_and_not_shown(url: str) -> None:
+    for do in (log_in, log_out, authorization_status):
+        with pytest.raises(ValueError, match=r"^the URL of the server cannot be used: ") as refused:
+            await do(url)
+        assert "pw" not in str(refused.value)
+
+
+async def test_oauth_may_be_written_as_for_a_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIGWAG_CREDENTIALS", str(tmp_path / "credentials"))
+    assert not await log_out("https://mcp.example/mcp", "oauth")

@@ -6,7 +6,7 @@ Spec: basic/authorization
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -77,7 +77,9 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         return not self.is_logged_in or (has_expired and not self.can_refresh)
 
 
-async def log_in(url: str, auth: OAuthWay | None = None, *, ssl: TLS | None = None) -> Account:
+async def log_in(
+    url: str, auth: OAuthWay | Literal["oauth"] | None = None, *, ssl: TLS | None = None
+) -> Account:
     """Log in to a server now, whatever is kept, and keep the tokens for the clients that follow.
 
     Args:
@@ -86,10 +88,11 @@ async def log_in(url: str, auth: OAuthWay | None = None, *, ssl: TLS | None = No
         ssl: Whom to trust: a context, or a file with certificates.
 
     Raises:
+        TypeError: `auth` is a token or a key, with which nobody logs in.
         ValueError: The URL cannot be used.
         AuthorizationFailed: It did not work; the kinds of it say why.
     """
-    ready = await (auth or OAuth()).ready(url, ssl)
+    ready = await _way_of(auth).ready(_checked(url), ssl)
     challenges = await _challenges_of(url, ready.steps)
     await _run(ready, ready.client.log_in(challenges, time.time()))
     (account,) = await authorization_status(url, store=ready.steps.store)
@@ -98,7 +101,7 @@ async def log_in(url: str, auth: OAuthWay | None = None, *, ssl: TLS | None = No
 
 async def log_out(
     url: str,
-    auth: OAuthWay | None = None,
+    auth: OAuthWay | Literal["oauth"] | None = None,
     *,
     forget_client: bool = False,
     ssl: TLS | None = None,
@@ -116,11 +119,12 @@ async def log_out(
         Whether there were any.
 
     Raises:
+        TypeError: `auth` is a token or a key, with which nobody logs in.
         ValueError: The URL cannot be used.
         AuthorizationFailed: The authorization server could not be told. The tokens are forgotten
             all the same.
     """
-    ready = await (auth or OAuth()).ready(url, ssl)
+    ready = await _way_of(auth).ready(_checked(url), ssl)
     before = await authorization_status(url, store=ready.steps.store)
     try:
         await _run(ready, ready.client.log_out(forget_client=forget_client))
@@ -151,10 +155,31 @@ async def authorization_status(
         from wigwag.stores.file_tokens import FileTokenStore  # noqa: PLC0415 - not for the others
 
         store = FileTokenStore()
-    servers = [read_url(url)] if url is not None else await _servers_in(store)
+    servers = [read_url(_checked(url))] if url is not None else await _servers_in(store)
     steps = Steps(store=store, fetch=_fetch_nothing)
     found = [await FlowRun(steps).run(_account_of(server)) for server in servers]
     return tuple(account for account in found if account is not None)
+
+
+def _way_of(auth: Any) -> OAuthWay:
+    if auth is None or auth == "oauth":
+        return OAuth()
+    if not isinstance(auth, OAuthWay):
+        raise TypeError(
+            '`auth` is "oauth", an OAuth(), or another way of OAuth, not '
+            f"{'a token' if isinstance(auth, str) else type(auth).__name__}"
+        )
+    return auth
+
+
+def _checked(url: Any) -> str:
+    if not isinstance(url, str):
+        raise TypeError(f"the URL of the server is text, not {type(url).__name__}")
+    try:
+        read_url(url)
+    except ValueError as error:
+        raise ValueError(f"the URL of the server cannot be used: {error}") from None
+    return url
 
 
 async def _servers_in(store: TokenStore) -> list[Url]:
