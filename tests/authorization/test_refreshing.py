@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.authorization.answering_login import Logins
+from tests.authorization.answering_login import AnsweringLogin, Logins
 from tests.authorization.authorization_server import AuthorizationServer
 from tests.authorization.guarded_url import GuardedUrl
 from tests.authorization.kept_tokens import expire, kept
@@ -275,3 +275,35 @@ async def test_what_another_process_has_got_is_found(
         assert (await client.call_tool("tool")).text == "done"
 
     assert issuer.counts["refresh_token"] == 1
+
+
+async def test_who_registers_once_more_can_still_refresh_what_the_earlier_client_got(
+    issuer: AuthorizationServer, guarded: GuardedUrl, store: MemoryTokenStore
+) -> None:
+    """Many servers have the same issuer; users who log in to two at once need two ports."""
+    ports = iter((9, 10))
+
+    class AtAnotherPort(Logins):
+        def __call__(self) -> AnsweringLogin:
+            login = super().__call__()
+            uri = f"http://127.0.0.1:{next(ports)}/callback"
+
+            async def listen(registered: tuple[str, ...]) -> str:
+                self.listening += 1
+                return uri
+
+            login.listen = listen  # type: ignore[method-assign] # as the one above
+            return login
+
+    logins = AtAnotherPort()
+    await log_in(guarded, logins, store)
+    async with GuardedUrl(issuer) as other:
+        await call(other, logins, store)
+        assert issuer.counts["register"] == 2
+        issuer.revoke_all()
+
+        for server in (guarded, other):
+            await call(server, logins, store)
+
+    assert len(logins.asked) == 2  # and nobody again
+    assert [form["client_id"] for form in issuer.forms[-2:]] == ["client-1", "client-2"]

@@ -203,6 +203,8 @@ class ClientAuthorization:
         place = self._place_of(known)
         registration = yield from identify(self._settings, place, 0.0, client_id=client_id)
         if forget_client:
+            if client_id is not None:
+                yield from forget_registration(issuer, client_id)
             yield from forget_registration(issuer)
         if registration is not None and tokens is not None:
             client = TokenClient(place.server, registration, self._settings.sign)
@@ -319,7 +321,7 @@ class ClientAuthorization:
             elif lost == "registration":
                 if registration.kind != "dynamic":
                     raise
-                yield from forget_registration(tokens.issuer)
+                yield from forget_registration(tokens.issuer, tokens.client_id)
             return None
         renewed = to_tokens(
             issued, client, tokens.resource, requested=tokens.requested_scopes, old=tokens

@@ -165,7 +165,9 @@ def obtain_tokens(obtainer: Obtainer, scopes: Scopes) -> Flow[Tokens]:
     except AuthorizationRefused as error:
         if not _is_registration_lost(error, obtainer.registration, scopes):
             raise
-    yield from forget_registration(obtainer.place.server.issuer)
+        lost = obtainer.registration if lost_by(error) == "registration" else None
+    client_id = None if lost is None else lost.client_id
+    yield from forget_registration(obtainer.place.server.issuer, client_id)
     return (yield from _try_to_obtain(obtainer, scopes))
 
 
@@ -303,6 +305,8 @@ def identify(
     elif kind == "metadata-document" and settings.document_url is not None:
         signs = settings.sign is not None
         found = as_metadata_document(settings.document_url, place.server, signs=signs)
+    elif client_id is not None and (stored is None or stored.client_id != client_id):
+        found = yield from _stored_registration(settings, place, now, client_id)
     else:
         found = stored
     if found is not None and client_id is not None and found.client_id != client_id:
@@ -311,12 +315,12 @@ def identify(
 
 
 def _stored_registration(
-    settings: ClientSettings, place: Place, now: float
+    settings: ClientSettings, place: Place, now: float, client_id: str | None = None
 ) -> Flow[Registration | None]:
     """Return how the client has registered itself, if it may do that and that is still good."""
     if not settings.may_register:
         return None
-    found = yield from load_registration(place.server.issuer)
+    found = yield from load_registration(place.server.issuer, client_id)
     return None if found is None or found.has_expired(now) else found
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Registration",
     "RegistrationKind",
     "Tokens",
+    "client_key",
     "forget_registration",
     "forget_tokens",
     "keep_known_server",
@@ -131,8 +132,13 @@ def registration_key(issuer: str) -> str:
     return f"registration {issuer}"
 
 
+def client_key(issuer: str, client_id: str) -> str:
+    """Return where it is kept how one client was registered, also when there is a later one."""
+    return f"client {issuer} {client_id}"
+
+
 def tokens_key(issuer: str, resource: str) -> str:
-    """Return where tokens are kept; whoever refreshes them holds a lock of this name."""
+    """Return where tokens are kept."""
     return f"tokens {issuer} {resource}"
 
 
@@ -146,19 +152,40 @@ def keep_known_server(server: Url, known: KnownServer) -> Flow[None]:
     yield from save(known_server_key(server), _encode(known))
 
 
-def load_registration(issuer: str) -> Flow[Registration | None]:
-    """Look up the registration with an authorization server; never one with another."""
-    found = yield from _load(registration_key(issuer), _registrations)
-    return found if found is not None and found.issuer == issuer else None
+def load_registration(issuer: str, client_id: str | None = None) -> Flow[Registration | None]:
+    """Look up the registration with an authorization server; never one with another.
+
+    Args:
+        issuer: The authorization server.
+        client_id: Which one; by default the latest. Tokens can be refreshed by none but the client
+            that they were issued to, and many MCP servers may have the same authorization server.
+    """
+    key = registration_key(issuer) if client_id is None else client_key(issuer, client_id)
+    found = yield from _load(key, _registrations)
+    if found is None or found.issuer != issuer or client_id not in (None, found.client_id):
+        return None
+    return found
 
 
 def keep_registration(registration: Registration) -> Flow[None]:
-    """Keep a registration."""
-    yield from save(registration_key(registration.issuer), _encode(registration))
+    """Keep a registration, as the latest; earlier ones stay."""
+    issuer, value = registration.issuer, _encode(registration)
+    yield from save(client_key(issuer, registration.client_id), value)
+    yield from save(registration_key(issuer), value)
 
 
-def forget_registration(issuer: str) -> Flow[None]:
-    """Forget the registration with an authorization server; tokens stay."""
+def forget_registration(issuer: str, client_id: str | None = None) -> Flow[None]:
+    """Forget a registration with an authorization server; tokens stay.
+
+    Args:
+        issuer: The authorization server.
+        client_id: Which one; by default it is only forgotten which one is the latest.
+    """
+    if client_id is not None:
+        yield from save(client_key(issuer, client_id), None)
+        latest = yield from load_registration(issuer)
+        if latest is not None and latest.client_id != client_id:
+            return
     yield from save(registration_key(issuer), None)
 
 

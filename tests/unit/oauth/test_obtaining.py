@@ -81,7 +81,7 @@ def test_the_registration_is_kept_before_the_user_is_asked() -> None:
     world.user = lambda question: "?error=access_denied"
     with pytest.raises(AuthorizationUntrusted):
         obtain(world, ClientSettings(client=METADATA), place(world))
-    assert list(world.store) == [f"registration {ISSUER}"]
+    assert sorted(world.store) == [f"client {ISSUER} client-1", f"registration {ISSUER}"]
 
 
 @pytest.mark.parametrize("uri", ["http://app.example/callback", "app:callback", "http://10.0.0.1/"])

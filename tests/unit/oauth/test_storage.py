@@ -1,5 +1,6 @@
 import json
 
+import msgspec
 import pytest
 
 from tests.unit.oauth.world import World
@@ -49,6 +50,7 @@ def test_all_that_is_kept_comes_back_as_it_was() -> None:
     assert world.run(storage.load_registration(REGISTRATION.issuer)) == REGISTRATION
     assert world.run(storage.load_known_server(SERVER)) == KNOWN
     assert sorted(world.store) == [
+        "client https://as.example me",
         "registration https://as.example",
         "server https://mcp.example/mcp",
         "tokens https://as.example https://mcp.example/mcp",
@@ -67,19 +69,42 @@ def test_what_is_forgotten_is_gone_and_the_rest_stays() -> None:
     world.run(storage.keep_tokens(TOKENS))
     world.run(storage.keep_registration(REGISTRATION))
     world.run(storage.forget_tokens(TOKENS.issuer, TOKENS.resource))
-    assert list(world.store) == ["registration https://as.example"]
-    world.run(storage.forget_registration(REGISTRATION.issuer))
+    assert sorted(world.store) == [
+        "client https://as.example me",
+        "registration https://as.example",
+    ]
+    world.run(storage.forget_registration(REGISTRATION.issuer, "me"))
     assert world.store == {}
+
+
+def test_an_earlier_registration_is_found_by_its_client_and_forgotten_alone() -> None:
+    world = World()
+    later = msgspec.structs.replace(REGISTRATION, client_id="later")
+    issuer = REGISTRATION.issuer
+    for registration in (REGISTRATION, later):
+        world.run(storage.keep_registration(registration))
+    assert world.run(storage.load_registration(issuer)) == later
+    assert world.run(storage.load_registration(issuer, "me")) == REGISTRATION
+    world.run(storage.forget_registration(issuer, "me"))
+    assert world.run(storage.load_registration(issuer, "me")) is None
+    assert world.run(storage.load_registration(issuer)) == later
+    world.run(storage.forget_registration(issuer))
+    assert world.run(storage.load_registration(issuer)) is None
+    assert world.run(storage.load_registration(issuer, "later")) == later
 
 
 def test_what_belongs_to_another_issuer_is_not_returned() -> None:
     world = World()
     world.run(storage.keep_tokens(TOKENS))
     world.run(storage.keep_registration(REGISTRATION))
-    (registration, tokens) = sorted(world.store)
+    (client, registration, tokens) = sorted(world.store)
+    world.store["client https://evil.example me"] = world.store[client]
+    world.store["client https://as.example you"] = world.store[client]
     world.store["registration https://evil.example"] = world.store[registration]
     world.store["tokens https://evil.example r"] = world.store[tokens]
     assert world.run(storage.load_registration("https://evil.example")) is None
+    assert world.run(storage.load_registration("https://evil.example", "me")) is None
+    assert world.run(storage.load_registration("https://as.example", "you")) is None
     assert world.run(storage.load_tokens("https://evil.example", "r")) is None
 
 
