@@ -307,3 +307,26 @@ async def test_who_registers_once_more_can_still_refresh_what_the_earlier_client
 
     assert len(logins.asked) == 2  # and nobody again
     assert [form["client_id"] for form in issuer.forms[-2:]] == ["client-1", "client-2"]
+
+
+async def test_servers_that_share_their_tokens_make_one_refresh(
+    issuer: AuthorizationServer, guarded: GuardedUrl, logins: Logins, store: MemoryTokenStore
+) -> None:
+    """A second one would come with a refresh token that is good no more, and lose the login."""
+    issuer.lifetime = None
+    guarded.metadata = {"resource": guarded.origin}
+    options: dict[str, Any] = {"timeouts": TIMEOUTS, "era_cache": {}}
+    urls = (guarded.url, f"{guarded.origin}/other/mcp")
+    clients = [Client(url, auth=OAuth(login=logins, store=store), **options) for url in urls]
+    async with clients[0], clients[1]:
+        asked = len(logins.asked)
+        issuer.revoke_all()
+        issuer.gate = asyncio.Event()
+        calls = [asyncio.create_task(client.call_tool("tool")) for client in clients]
+        await guarded.wait_asked("tools/call", 2)
+        await issuer.wait_for("token", asked + 1)
+        issuer.gate.set()
+        assert {(await each).text for each in calls} == {"done"}
+
+    assert issuer.counts["refresh_token"] == 1
+    assert len(logins.asked) == asked

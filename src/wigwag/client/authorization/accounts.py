@@ -240,7 +240,7 @@ async def _challenges_of(url: str, steps: Steps) -> tuple[str, ...]:
 
 
 async def _run(ready: Ready, flow: Flow[_T]) -> _T:
-    async with ready.steps.store.lock(ready.client.lock_name):
+    async with ready.turn():
         return await FlowRun(ready.steps).run(flow)
 
 

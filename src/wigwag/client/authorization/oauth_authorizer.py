@@ -15,7 +15,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from math import inf
 from typing import Final, TypeVar
 
@@ -59,6 +60,20 @@ class Ready:
         self.client: Final = client
         self.steps: Final = steps
         self.proof: Final = proof
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Hold what a flow needs to itself, among all who use the store.
+
+        That is the server, and what its tokens are for where that is more: a whole origin, which
+        other servers may be part of. As that is always above the server, nobody waits in a circle.
+        """
+        store, server = self.steps.store, self.client.lock_name
+        async with store.lock(server), AsyncExitStack() as also:
+            known, _ = await FlowRun(self.steps).run(self.client.kept())
+            if known is not None and known.resource != server:
+                await also.enter_async_context(store.lock(known.resource))
+            yield
 
 
 class OAuthAuthorizer:
@@ -224,7 +239,7 @@ class OAuthAuthorizer:
 
         async def locked() -> _T:
             nonlocal is_waiting
-            async with ready.steps.store.lock(ready.client.lock_name):
+            async with ready.turn():
                 is_waiting = False
                 return await run.run(flow)
 
