@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from wigwag.client.authorization.authorizer import AuthorizationNews
-from wigwag.errors import AuthorizationFailed, AuthorizationRefused
+from wigwag.errors import AuthorizationFailed, AuthorizationRefused, InsufficientScope
 from wigwag.oauth.challenges import demand_of, parse_challenges
 from wigwag.oauth.requests import told
+from wigwag.oauth.scopes import Scopes
 from wigwag.oauth.secret import Secret
 from wigwag.oauth.urls import shown
 from wigwag.transports.http_client_authorization import ResponseHead
@@ -176,6 +177,16 @@ class GivenAuthorizer:
             "give another token or key as `auth`; it may have expired",
         )
 
+    def insufficient(self, scopes: Scopes) -> InsufficientScope:
+        """Return what to raise when it does not allow what was asked."""
+        needed = f": it needs {told(' '.join(scopes))}" if scopes else ""
+        return InsufficientScope(
+            f"the token does not allow this{needed}",
+            self._where,
+            "give one that does as `auth`",
+            scopes,
+        )
+
 
 class _GivenRequest:
     def __init__(self, authorizer: GivenAuthorizer) -> None:
@@ -184,6 +195,7 @@ class _GivenRequest:
         self._next: dict[str, str] | None = None
         self._is_repeated = False
         self._description = ""
+        self._missing: Scopes | None = None
 
     async def headers(self, method: str, url: str) -> Mapping[str, str]:
         self._sent = await self._authorizer.headers() if self._next is None else self._next
@@ -191,10 +203,14 @@ class _GivenRequest:
         return self._sent
 
     def is_refusal(self, response: ResponseHead) -> bool:
-        if response.status != 401:
+        if response.status not in (401, 403):
             return False
         lines = (response.headers().get("www-authenticate", ""),)
-        self._description = told(demand_of(parse_challenges(lines)).error_description)
+        demand = demand_of(parse_challenges(lines))
+        if response.status == 403 and not demand.is_about_scope:
+            return False
+        self._missing = (demand.scopes or ()) if response.status == 403 else None
+        self._description = told(demand.error_description)
         return True
 
     async def renew(self) -> None:
@@ -204,4 +220,6 @@ class _GivenRequest:
             self._next = await self._authorizer.headers()
             if self._next != self._sent:
                 return
+        if self._missing is not None:
+            raise self._authorizer.insufficient(self._missing)
         raise self._authorizer.refused(self._description)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from wigwag.client.authorization.given_tokens import ApiKey, BearerToken, GivenAuthorizer
-from wigwag.errors import AuthorizationFailed, AuthorizationRefused
+from wigwag.errors import AuthorizationFailed, AuthorizationRefused, InsufficientScope
 from wigwag.oauth.secret import Secret
 
 pytestmark = pytest.mark.anyio
@@ -151,3 +151,14 @@ def test_what_is_no_text_is_refused_unseen(given: Any) -> None:
     for make in (BearerToken, lambda text: ApiKey("X-API-Key", text)):
         with pytest.raises(TypeError, match=f"is text, not {type(given).__name__}$"):
             make(given)
+
+
+async def test_what_a_token_does_not_allow_is_told_with_what_it_takes() -> None:
+    request = GivenAuthorizer(URL, BearerToken("abc")).begin("tools/call")
+    await request.headers("POST", URL)
+    challenge = 'Bearer error="insufficient_scope", scope="a b"'
+    assert not request.is_refusal(Head(403))
+    assert request.is_refusal(Head(403, www_authenticate=challenge))
+    with pytest.raises(InsufficientScope, match="does not allow this: it needs a b") as refused:
+        await request.renew()
+    assert refused.value.scopes == ("a", "b")
