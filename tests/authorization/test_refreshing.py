@@ -1,6 +1,7 @@
 """Tokens that expire, are refused or no longer refreshed: what is asked, forgotten and kept."""
 
 import asyncio
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,32 @@ async def test_a_refresh_that_nobody_waits_for_any_more_is_brought_to_its_end(
         assert (await client.call_tool("tool")).text == "done"
 
     assert issuer.counts["refresh_token"] == 1
+    assert len(logins.asked) == 1
+
+
+async def test_who_waits_for_another_program_is_told(
+    issuer: AuthorizationServer,
+    guarded: GuardedUrl,
+    logins: Logins,
+    store: MemoryTokenStore,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = asyncio.Event()
+
+    def hear(record: logging.LogRecord) -> None:
+        if record.getMessage().startswith(
+            f"waiting for another program, which logs in at {guarded.url}"
+        ):
+            told.set()
+
+    monkeypatch.setattr("wigwag.client.authorization.oauth_authorizer._QUIET_SECONDS", 0.01)
+    monkeypatch.setattr(caplog.handler, "emit", hear)
+    async with store.lock(guarded.url):
+        calling = asyncio.create_task(call(guarded, logins, store))
+        async with asyncio.timeout(PATIENCE):
+            await told.wait()
+    await calling
     assert len(logins.asked) == 1
 
 

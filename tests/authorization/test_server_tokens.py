@@ -18,7 +18,7 @@ from tests.authorization.protected_server import (
     call,
     vault,
 )
-from wigwag import DPoPRules, JwtVerifier, Principal, Protection, Server
+from wigwag import DPoPRules, InvalidToken, JwtVerifier, Principal, Protection, Server
 from wigwag.oauth.challenges import Challenge, demand_of, parse_challenges
 
 pytestmark = pytest.mark.anyio
@@ -280,6 +280,22 @@ async def test_failures_are_in_the_log_once_and_tokens_never(
         warnings = [each.message for each in caplog.records if each.name == "wigwag.http"]
         assert len([each for each in warnings if "192.0.2.7" in each]) == 2
         assert "made-up-token" not in caplog.text
+
+
+async def test_a_failure_that_differs_in_a_number_only_is_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ages = iter(range(100, 200))
+
+    def verify(token: str) -> Principal | None:
+        raise InvalidToken(f"it expired {next(ages)} s ago")
+
+    async with serving(Server("vault", auth=verify), allowed_hosts=[HOST]) as site:
+        for _ in range(5):
+            await call(site, "made-up-token", "who")
+    assert [each.message for each in caplog.records if "expired" in each.message] == [
+        "refused a request from 192.0.2.7: it expired 100 s ago"
+    ]
 
 
 # --- the document

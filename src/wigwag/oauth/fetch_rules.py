@@ -7,7 +7,7 @@ Spec: basic/authorization/security-considerations; security best practices, SSRF
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final, TypeAlias
 from urllib.parse import urljoin
@@ -58,8 +58,10 @@ class Networks(msgspec.Struct, frozen=True, kw_only=True):
             hosts: What the user allows besides.
         """
         readable = [address for text in addresses if (address := _read_address(text))]
-        local = is_loopback(server) or any(address.is_loopback for address in readable)
-        private = local or any(_is_private(address) for address in readable)
+        # One that has a public address, too, is not taken for a neighbour: its owner decides what
+        # its name resolves to.
+        local = is_loopback(server) or _are_all(lambda one: one.is_loopback, readable)
+        private = local or _are_all(lambda one: one.is_loopback or _is_private(one), readable)
         return Networks(loopback=local, private=private, hosts=tuple(h.lower() for h in hosts))
 
     def refusal(self, url: str, addresses: Iterable[str]) -> str | None:
@@ -123,6 +125,10 @@ def redirect_refusal(request: HttpRequest, location: str, followed: int) -> str 
     if after.scheme == "http" and not is_loopback(after):
         return f"{where}, which is not https"
     return None
+
+
+def _are_all(is_so: Callable[[_Address], bool], addresses: Sequence[_Address]) -> bool:
+    return bool(addresses) and all(map(is_so, addresses))
 
 
 def _read_address(text: str) -> _Address | None:

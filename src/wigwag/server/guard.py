@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf
@@ -82,6 +83,9 @@ _METADATA_PREFLIGHT: Final[Headers] = (
     (b"access-control-allow-headers", b"*"),
     (b"access-control-max-age", b"86400"),
 )
+
+
+_number: Final = re.compile(r"[0-9]+")
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -354,11 +358,12 @@ class Guard:
     def _complain(self, reason: str, scope: Scope) -> None:
         """Note in the log that somebody was refused; the same again and again is noted once."""
         now = monotonic()
-        if self._complaints.get(reason, -inf) + _QUIET_SECONDS > now:
+        kind = _number.sub("0", reason)  # a token expires a second earlier each second
+        if self._complaints.get(kind, -inf) + _QUIET_SECONDS > now:
             return
         if len(self._complaints) >= _MAX_REMEMBERED:
             self._complaints.clear()
-        self._complaints[reason] = now
+        self._complaints[kind] = now
         client = scope.get("client")
         where = "" if client is None else f" from {client[0]}"
         _logger.warning("refused a request%s: %s", where, reason)

@@ -54,6 +54,12 @@ def test_a_server_in_a_private_network_may_point_into_one_but_not_to_this_machin
     assert [a for a in LOOPBACK + NEVER if networks.refusal(URL, [a]) is None] == []
 
 
+@pytest.mark.parametrize("near", ["10.1.1.1", "127.0.0.1", "::1"])
+def test_a_server_with_a_public_address_too_may_not_point_to_what_is_near(near: str) -> None:
+    networks = Networks.around(read_url("https://mcp.example"), [near, PUBLIC[0]])
+    assert networks.refusal(URL, [near]) is not None
+
+
 @pytest.mark.parametrize("address", NEVER)
 def test_even_a_local_server_may_not_point_to_link_local_addresses(address: str) -> None:
     networks = Networks.around(read_url("http://localhost"), [address])

@@ -25,6 +25,17 @@ _is_value: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?").fullmatch
 _is_name: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 
 
+_NOT_FOR_KEYS: Final = (
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "transfer-encoding",
+)
+
+
 class BearerToken:
     """A token that is sent with each request as it is; a plain string means the same.
 
@@ -71,6 +82,8 @@ class ApiKey:
             raise TypeError(f"the name of a header is text, not {type(header).__name__}")
         if not _is_name(header):
             raise ValueError(f"{header!r} is no name of a header")
+        if header.lower() in _NOT_FOR_KEYS or header.lower().startswith("mcp-"):
+            raise ValueError(f"a key cannot be sent as {header}, which HTTP or MCP has a use for")
         if not _is_value(text):
             raise ValueError("a key has no line ends or characters beyond ASCII in it")
         self._header = header

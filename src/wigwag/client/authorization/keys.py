@@ -160,7 +160,8 @@ async def read_signing_key(source: KeySource, *, password: str | None = None) ->
         data = await call_in_thread(lambda: _bytes_of(path))
     except (OSError, ValueError) as error:  # a text that can be no path
         reason = getattr(error, "strerror", None) or type(error).__name__
-        where = path if isinstance(source, os.PathLike) or len(str(path)) < 200 else "it"
+        # A text may be the key itself, or some other secret, by mistake.
+        where = path if isinstance(source, os.PathLike) else "what `key` names"
         raise AuthorizationFailed(
             f"the private key cannot be read from {where}: {reason}",
             "",

@@ -461,7 +461,8 @@ class _Fetching:
         self._fetcher: DocumentFetcher | None = None
 
     async def fetch(self, request: HttpRequest) -> HttpResponse:
-        if self._fetcher is None:
+        fetcher = self._fetcher
+        if fetcher is None:
             from wigwag.transports.document_fetching import (  # noqa: PLC0415
                 DocumentFetcher,
                 addresses_of,
@@ -469,8 +470,10 @@ class _Fetching:
 
             addresses = await addresses_of(self._server.host, self._server.port)
             networks = Networks.around(self._server, addresses, self._hosts)
-            self._fetcher = DocumentFetcher(networks=networks, ssl=self._ssl)
-        return await self._fetcher.fetch(request)
+            fetcher = DocumentFetcher(networks=networks, ssl=self._ssl)
+            if addresses:  # else it may have some the next time
+                self._fetcher = fetcher
+        return await fetcher.fetch(request)
 
 
 async def _signer(key: KeySource) -> SignAssertion:

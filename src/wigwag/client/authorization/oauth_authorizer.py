@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -35,6 +36,11 @@ from wigwag.transports.http_client_authorization import ResponseHead
 __all__ = ["OAuthAuthorizer", "Ready"]
 
 _T = TypeVar("_T")
+
+_logger = logging.getLogger("wigwag.client")
+
+# Somebody who waits for longer wants to know what for.
+_QUIET_SECONDS: Final = 2.0
 
 # Tokens that could not be refreshed, or live for moments only, are used for so long before it is
 # tried again.
@@ -69,11 +75,21 @@ class Ready:
         other servers may be part of. As that is always above the server, nobody waits in a circle.
         """
         store, server = self.steps.store, self.client.lock_name
-        async with store.lock(server), AsyncExitStack() as also:
-            known, _ = await FlowRun(self.steps).run(self.client.kept())
-            if known is not None and known.resource != server:
-                await also.enter_async_context(store.lock(known.resource))
-            yield
+        loop = asyncio.get_running_loop()
+        notice = loop.call_later(_QUIET_SECONDS, _tell_of_waiting, server)
+        try:
+            async with store.lock(server), AsyncExitStack() as also:
+                known, _ = await FlowRun(self.steps).run(self.client.kept())
+                if known is not None and known.resource != server:
+                    await also.enter_async_context(store.lock(known.resource))
+                notice.cancel()
+                yield
+        finally:
+            notice.cancel()
+
+
+def _tell_of_waiting(server: str) -> None:
+    _logger.warning("waiting for another program, which logs in at %s or refreshes tokens", server)
 
 
 class OAuthAuthorizer:

@@ -46,6 +46,12 @@ def test_what_cannot_be_a_token_is_refused_and_not_shown(token: str) -> None:
         BearerToken(token)
 
 
+@pytest.mark.parametrize("header", ["Host", "content-type", "Mcp-Session-Id"])
+def test_a_key_takes_no_header_that_has_another_use(header: str) -> None:
+    with pytest.raises(ValueError, match=f"a key cannot be sent as {header}"):
+        ApiKey(header, "abc")
+
+
 @pytest.mark.parametrize(("header", "key"), [("X Y", "a"), ("", "a"), ("X", "a\nb")])
 def test_what_cannot_be_a_header_is_refused(header: str, key: str) -> None:
     with pytest.raises(ValueError, match=r"is no name of a header|a key has no line ends"):

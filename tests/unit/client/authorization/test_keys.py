@@ -193,7 +193,10 @@ async def test_a_file_that_is_no_key_is_named(tmp_path: Path) -> None:
     assert "secret" not in str(refused.value)
     with pytest.raises(AuthorizationFailed) as failed:  # a key that has lost its first line
         await read_signing_key("MIGHAgEAMBMGByqGSM49secret" * 20)
-    assert str(failed.value).startswith("the private key cannot be read from it: ")
+    assert str(failed.value).startswith("the private key cannot be read from what `key` names: ")
+    with pytest.raises(AuthorizationFailed) as failed:  # no key at all
+        await read_signing_key("hunter2")
+    assert "hunter2" not in str(failed.value)
 
 
 async def test_a_key_shows_nothing_of_itself() -> None:
