@@ -311,7 +311,7 @@ def test_odd_requests_are_refused(
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Host, tuple[str, int]]]:
     with launching(tmp_path_factory.mktemp("site")) as launch:
-        host = launch(WEB, "--keep-alive", "0.05")
+        host = launch(WEB)
         yield host, address_of(host)
 
 
@@ -352,9 +352,9 @@ def test_a_client_may_wait_to_be_told_to_go_on(site: tuple[Host, tuple[str, int]
         assert connection.head().json()["id"] == 1
 
 
-def test_silent_streams_are_kept_alive_on_the_wire(site: tuple[Host, tuple[str, int]]) -> None:
-    _, address = site
-    with connect(address) as connection:
+def test_silent_streams_are_kept_alive_on_the_wire(launch: Launch) -> None:
+    host = launch(WEB, "--keep-alive", "0.05")
+    with connect(address_of(host)) as connection:
         response = listen(connection)
         assert response.headers["x-accel-buffering"] == "no"
         assert [response.block() for _ in range(3)] == [": keep-alive"] * 3

@@ -10,8 +10,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from web import make_server  # type: ignore[import-not-found]  # beside this program
 
-app = make_server(keep_alive=0.1).http_app(sse=True, health=True)
+app = make_server(keep_alive=0.5).http_app(sse=True, health=True)
 
 mounted = Starlette(
-    routes=[Mount("/api", make_server(keep_alive=0.1).http_app(sse=True, health=True))]
+    routes=[Mount("/api", make_server(keep_alive=0.5).http_app(sse=True, health=True))]
 )
