@@ -24,10 +24,11 @@ BENCH_DEV := .venv-bench/.installed
 BENCH_PEERS := .venv-bench-mcp/.installed .venv-bench-fastmcp/.installed .venv-bench-node/.installed
 # Many tests wait for processes and sockets, so that more of them run than there are cores.
 SIDE_BY_SIDE := -n 3 --dist worksteal
-# Where tests run on a second Python. What is said on pages, and how pytest is extended, is the same
-# on every Python: it is tested on that one alone, which is quicker, and without coverage.
+# Where tests run on a second Python. What is said on pages, how pytest is extended and what no input
+# may do is the same on every Python: it is tested on that one alone, quicker and without coverage.
 HAS_NEWEST := $(if $(filter-out $(BASE_VERSION),$(NEWEST_VERSION)),yes)
-TESTED_ONCE := --ignore=tests/docs --ignore=tests/e2e/test_pytest_plugin.py
+TESTED_ONCE := --ignore=tests/docs --ignore=tests/e2e/test_pytest_plugin.py \
+	--ignore=tests/properties
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 # Hundreds of processes are started by tests; without bytecode each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
