@@ -107,7 +107,7 @@ class InFlight:
             return 0.0
         request.sent_at += now - since
         request.ceiling += now - since
-        request.deadline = min(now + request.idle_timeout, request.ceiling)
+        self.touch(request, now)
         return now - since
 
     def touch(self, request: OutgoingRequest, now: float) -> None:

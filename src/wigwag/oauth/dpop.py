@@ -16,6 +16,7 @@ __all__ = [
     "MakeProof",
     "authorization_headers",
     "demanded_nonce",
+    "is_nonce",
     "nonce_of",
     "proof_claims",
 ]
@@ -62,12 +63,14 @@ def proof_claims(
     return claims
 
 
+def is_nonce(text: str) -> bool:
+    """Tell whether a text that a server sends can be what it wants in the next proof."""
+    return text.isascii() and text.isprintable() and 0 < len(text) <= _MAX_NONCE_CHARACTERS
+
+
 def nonce_of(response: HttpResponse) -> str | None:
     """Return the nonce that a server wants in the next proof."""
-    for value in response.values("dpop-nonce"):
-        if value.isascii() and value.isprintable() and 0 < len(value) <= _MAX_NONCE_CHARACTERS:
-            return value
-    return None
+    return next(filter(is_nonce, response.values("dpop-nonce")), None)
 
 
 def demanded_nonce(response: HttpResponse, error: str | None) -> str | None:

@@ -11,32 +11,10 @@ from typing import Any
 from wigwag.errors import AuthorizationFailed, AuthorizationUnavailable, AuthorizationUntrusted
 from wigwag.oauth.requests import get_request, told
 from wigwag.oauth.steps import Flow, fetch
-from wigwag.oauth.urls import Url, is_loopback, read_url, shown
+from wigwag.oauth.urls import Url, is_usable, read_url, shown
 from wigwag.oauth.well_known import server_metadata_urls
 
-__all__ = ["check_issuer_url", "find_in_metadata", "is_trusted_url"]
-
-
-def is_trusted_url(text: str, issuer: Url | None, hosts: Collection[str]) -> bool:
-    """Tell whether what decides over tokens may come from a URL.
-
-    It must be https; plain http only on this machine, if the issuer is there too, or from a host
-    that the author has named.
-
-    Args:
-        text: The URL.
-        issuer: That of the issuer, if there is one.
-        hosts: What the author allows, in lower case.
-    """
-    try:
-        url = read_url(text)
-    except ValueError:
-        return False
-    if url.fragment:
-        return False
-    if url.scheme == "https" or url.host in hosts:
-        return True
-    return is_loopback(url) and (issuer is None or is_loopback(issuer))
+__all__ = ["check_issuer_url", "find_in_metadata"]
 
 
 def check_issuer_url(issuer: str, hosts: Collection[str]) -> Url:
@@ -51,7 +29,7 @@ def check_issuer_url(issuer: str, hosts: Collection[str]) -> Url:
         raise ValueError(f"the issuer {issuer!r} cannot be used: {error}") from None
     if url.query or url.fragment:
         raise ValueError(f"the issuer {issuer!r} cannot be used: it has a query or a fragment")
-    if not is_trusted_url(issuer, url, hosts):
+    if not is_usable(issuer, url, hosts):
         raise ValueError(
             f"the issuer {issuer!r} is not https: name its host in allowed_hosts if you trust "
             "the network in between"
@@ -91,7 +69,7 @@ def find_in_metadata(issuer: str, member: str, hosts: Collection[str]) -> Flow[s
             continue
         if found is None:
             continue  # that of OpenID Connect may have it
-        if not is_trusted_url(found, url, hosts):
+        if not is_usable(found, url, hosts):
             raise AuthorizationUntrusted(
                 f"the {member} {shown(found)} of the issuer {issuer} is not https", shown(place)
             )

@@ -58,6 +58,7 @@ __all__ = [
     "ClientSettings",
     "Obtainer",
     "Place",
+    "Way",
     "identify",
     "obtain_tokens",
     "proof_for",

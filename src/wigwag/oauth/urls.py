@@ -6,6 +6,7 @@ What comes from a server is taken apart only if every reader would take it apart
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -109,13 +110,18 @@ def is_loopback(url: Url) -> bool:
     return _is_address(url.host) and ip_address(url.host).is_loopback
 
 
-def is_usable(text: str, server: Url) -> bool:
-    """Tell whether a URL may be used for authorization at an MCP server.
+def is_usable(text: str, server: Url | None, hosts: Collection[str] = ()) -> bool:
+    """Tell whether a URL may be used for what decides over tokens.
 
-    It must be https without a fragment; plain http only where it and the server are both on this
-    machine.
+    It must be https without a fragment; plain http only on this machine, where the server is too,
+    or from a host that somebody has named.
 
     Spec: basic/authorization/security-considerations#communication-security
+
+    Args:
+        text: The URL.
+        server: Who names it, an MCP server or an issuer; `None` if the user does.
+        hosts: What the user allows besides, in lower case.
     """
     try:
         url = read_url(text)
@@ -123,7 +129,9 @@ def is_usable(text: str, server: Url) -> bool:
         return False
     if url.fragment:
         return False
-    return url.scheme == "https" or (is_loopback(url) and is_loopback(server))
+    if url.scheme == "https" or url.host in hosts:
+        return True
+    return is_loopback(url) and (server is None or is_loopback(server))
 
 
 def canonical_resource(server: Url) -> str:

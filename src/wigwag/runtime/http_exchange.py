@@ -169,7 +169,7 @@ class HttpExchange(Dispatch):
 
     def permit_of(self, request: RequestReceived) -> Permit | None:
         """Return what is known of the sender of the message."""
-        return permit_in(self._scope)
+        return self.permit
 
     @property
     def permit(self) -> Permit | None:

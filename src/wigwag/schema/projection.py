@@ -89,15 +89,16 @@ class _StructPlan:
         rewrites: tuple[Rewrite, ...],
         drops: tuple[str, ...],
         visits: tuple[str, ...],
+        is_sparse: bool,
     ) -> None:
         self._revision = revision
         self._plans = _PLANS[revision]
         self._rewrites = rewrites  # what no rule about members can say, done first
         self._drops = drops  # the members that the revision lacks
         self._visits = visits  # the members that may hold something to be done
-        # Mostly none of them is there.
         names = (*drops, *visits)
-        self._look = attrgetter(*names) if len(names) > 1 else None
+        # Where all of them may be absent, they mostly are.
+        self._look = attrgetter(*names) if is_sparse and len(names) > 1 else None
         self._nothing = (UNSET,) * len(names)
 
     def __call__(self, value: Any) -> Any:
@@ -175,7 +176,14 @@ def _make_plan(kind: type, revision: str) -> _Plan | None:
     )
     if not (rewrites or drops or visits):
         return None
-    return _StructPlan(revision=revision, rewrites=rewrites, drops=drops, visits=visits)
+    required = {field.name for field in fields(kind) if field.required}
+    return _StructPlan(
+        revision=revision,
+        rewrites=rewrites,
+        drops=drops,
+        visits=visits,
+        is_sparse=required.isdisjoint((*drops, *visits)),
+    )
 
 
 def _needs_plan(kind: type, revision: str) -> bool:

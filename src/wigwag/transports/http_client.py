@@ -160,7 +160,7 @@ class StreamableHttpConnection(HttpConnection):
                 "POST",
                 self._headers_for(envelope),
                 message,
-                operation=envelope.operation,
+                operation="" if held is None else envelope.operation,  # for who authorizes alone
                 held=held,
             )
             try:

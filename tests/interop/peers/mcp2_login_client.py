@@ -15,23 +15,6 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 warnings.simplefilter("ignore")
 
 
-class Memory:
-    tokens = None
-    client = None
-
-    async def get_tokens(self):
-        return self.tokens
-
-    async def set_tokens(self, tokens):
-        self.tokens = tokens
-
-    async def get_client_info(self):
-        return self.client
-
-    async def set_client_info(self, client):
-        self.client = client
-
-
 async def main(url: str) -> None:
     login = protected.Login()
 
@@ -44,7 +27,7 @@ async def main(url: str) -> None:
         client_metadata=OAuthClientMetadata(
             client_name="mcp2-peer", redirect_uris=[protected.REDIRECT_URI]
         ),
-        storage=Memory(),
+        storage=protected.Memory(),
         redirect_handler=login.go,
         callback_handler=come_back,
     )

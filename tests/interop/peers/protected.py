@@ -63,6 +63,25 @@ async def tour(call: Callable[[str], Awaitable[str]]) -> None:
     print(json.dumps(report), flush=True)
 
 
+class Memory:
+    """Where the official SDK keeps tokens, as both of its lines want it."""
+
+    tokens = None
+    client = None
+
+    async def get_tokens(self):
+        return self.tokens
+
+    async def set_tokens(self, tokens):
+        self.tokens = tokens
+
+    async def get_client_info(self):
+        return self.client
+
+    async def set_client_info(self, client):
+        self.client = client
+
+
 class Login:
     """The two handlers of the official SDK: go there, and say what came back."""
 

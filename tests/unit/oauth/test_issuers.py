@@ -2,9 +2,9 @@ import pytest
 
 from tests.unit.oauth.world import json_response
 from wigwag.errors import AuthorizationFailed, AuthorizationUnavailable, AuthorizationUntrusted
-from wigwag.oauth.issuers import check_issuer_url, find_in_metadata, is_trusted_url
+from wigwag.oauth.issuers import check_issuer_url, find_in_metadata
 from wigwag.oauth.requests import HttpRequest, HttpResponse
-from wigwag.oauth.urls import read_url
+from wigwag.oauth.urls import is_usable, read_url
 
 ISSUER = "https://as.example"
 RFC8414 = f"{ISSUER}/.well-known/oauth-authorization-server"
@@ -75,13 +75,13 @@ def test_without_metadata_the_author_is_told_what_to_compare() -> None:
 
 def test_what_decides_over_tokens_comes_by_https_or_from_this_machine() -> None:
     here, there = read_url("http://localhost:9000"), read_url(ISSUER)
-    assert is_trusted_url("https://x.example/", there, ())
-    assert is_trusted_url("http://127.0.0.1:9000/", here, ())
-    assert is_trusted_url("http://127.0.0.1:9000/", None, ())
-    assert not is_trusted_url("http://127.0.0.1:9000/", there, ())
-    assert not is_trusted_url("http://x.example/", here, ())
-    assert is_trusted_url("http://x.example/", there, ("x.example",))
-    assert not is_trusted_url("nonsense", None, ())
+    assert is_usable("https://x.example/", there, ())
+    assert is_usable("http://127.0.0.1:9000/", here, ())
+    assert is_usable("http://127.0.0.1:9000/", None, ())
+    assert not is_usable("http://127.0.0.1:9000/", there, ())
+    assert not is_usable("http://x.example/", here, ())
+    assert is_usable("http://x.example/", there, ("x.example",))
+    assert not is_usable("nonsense", None, ())
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from wigwag.client.authorization.assertions import AssertionSource, assertion_reader
-from wigwag.client.authorization.flow_running import Steps
+from wigwag.client.authorization.flow_running import ReadAssertion, Steps
 from wigwag.client.authorization.keys import (
     KeySource,
     SigningKey,
@@ -35,6 +35,7 @@ from wigwag.oauth.obtaining import (
     ByIdentityProvider,
     ByUser,
     ClientSettings,
+    Way,
 )
 from wigwag.oauth.registration import (
     ClientMetadata,
@@ -79,6 +80,7 @@ class OAuthWay:
         dpop: Whether tokens are bound to a key.
         key: What signs assertions.
         extensions: The extensions of the protocol that are made use of.
+        read_assertion: Returns a token from elsewhere, where the way needs one.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class OAuthWay:
         dpop: bool = False,
         key: KeySource | None = None,
         extensions: tuple[str, ...] = (),
+        read_assertion: ReadAssertion | None = None,
     ) -> None:
         if isinstance(allowed_hosts, str):
             raise TypeError("`allowed_hosts` is a list of hosts, not one text")
@@ -100,6 +103,7 @@ class OAuthWay:
         self._dpop = dpop
         self._key = key
         self._extensions = extensions
+        self._read_assertion = read_assertion
 
     def authorizer(
         self, url: str, ssl: TLS | None = None, client_name: str | None = None
@@ -154,7 +158,7 @@ class OAuthWay:
         return MemoryTokenStore()
 
     def _steps(self, store: TokenStore, fetch: Callable[[HttpRequest], Any]) -> Steps:
-        return Steps(store=store, fetch=fetch)
+        return Steps(store=store, fetch=fetch, read_assertion=self._read_assertion)
 
     def __repr__(self) -> str:
         """Its kind only."""
@@ -297,13 +301,7 @@ class ClientCredentials(OAuthWay):
         if (client_secret is None) == (key is None):
             raise ValueError("give ClientCredentials a `client_secret` or a `key`")
         super().__init__(
-            ClientSettings(
-                client=ClientMetadata(client_name=client_id),
-                way=ByClientCredentials(),
-                given=_given(client_id, client_secret, issuer, (), key=key),
-                may_register=False,
-                scopes=_scopes(scopes),
-            ),
+            _machine(ByClientCredentials(), client_id, client_secret, issuer, scopes, key=key),
             store=store,
             allowed_hosts=allowed_hosts,
             dpop=dpop,
@@ -344,22 +342,13 @@ class WorkloadIdentity(OAuthWay):
         allowed_hosts: Sequence[str] = (),
     ) -> None:
         super().__init__(
-            ClientSettings(
-                client=ClientMetadata(client_name=client_id),
-                way=ByAssertion(),
-                given=_given(client_id, client_secret, issuer, (), key=key),
-                may_register=False,
-                scopes=_scopes(scopes),
-            ),
+            _machine(ByAssertion(), client_id, client_secret, issuer, scopes, key=key),
             store=store,
             allowed_hosts=allowed_hosts,
             dpop=dpop,
             key=key,
+            read_assertion=assertion_reader(assertion),
         )
-        self._read_assertion = assertion_reader(assertion)
-
-    def _steps(self, store: TokenStore, fetch: Callable[[HttpRequest], Any]) -> Steps:
-        return Steps(store=store, fetch=fetch, read_assertion=self._read_assertion)
 
 
 class EnterpriseManaged(OAuthWay):
@@ -420,23 +409,14 @@ class EnterpriseManaged(OAuthWay):
             subject_token_type=subject_token_type,
         )
         super().__init__(
-            ClientSettings(
-                client=ClientMetadata(client_name=client_id),
-                way=way,
-                given=_given(client_id, client_secret, issuer, (), key=key),
-                may_register=False,
-                scopes=_scopes(scopes),
-            ),
+            _machine(way, client_id, client_secret, issuer, scopes, key=key),
             store=store,
             allowed_hosts=allowed_hosts,
             dpop=dpop,
             key=key,
             extensions=(ENTERPRISE_MANAGED,),
+            read_assertion=assertion_reader(assertion),
         )
-        self._read_assertion = assertion_reader(assertion)
-
-    def _steps(self, store: TokenStore, fetch: Callable[[HttpRequest], Any]) -> Steps:
-        return Steps(store=store, fetch=fetch, read_assertion=self._read_assertion)
 
 
 def new_client(url: str, settings: ClientSettings) -> ClientAuthorization:
@@ -488,6 +468,25 @@ async def _signer(key: KeySource) -> SignAssertion:
         raise AuthorizationFailed(
             f"the private key cannot be used: {error}", advice="give another one as `key`"
         ) from None
+
+
+def _machine(
+    way: Way,
+    client_id: str,
+    client_secret: _Text | None,
+    issuer: str | None,
+    scopes: str | Sequence[str],
+    *,
+    key: KeySource | None,
+) -> ClientSettings:
+    """Return the settings of a client which somebody has registered, and which asks no user."""
+    return ClientSettings(
+        client=ClientMetadata(client_name=client_id),
+        way=way,
+        given=_given(client_id, client_secret, issuer, (), key=key),
+        may_register=False,
+        scopes=_scopes(scopes),
+    )
 
 
 def _given(

@@ -26,7 +26,7 @@ from wigwag.client.authorization.flow_running import FlowRun, Steps
 from wigwag.errors import AuthorizationFailed
 from wigwag.oauth.attempts import Attempts, Refusal
 from wigwag.oauth.challenges import Demand, demand_of, parse_challenges
-from wigwag.oauth.dpop import MakeProof, authorization_headers
+from wigwag.oauth.dpop import MakeProof, authorization_headers, is_nonce
 from wigwag.oauth.flow import ClientAuthorization
 from wigwag.oauth.steps import Flow
 from wigwag.oauth.storage import Tokens
@@ -215,7 +215,7 @@ class OAuthAuthorizer:
     def note_nonce(self, url: str, response: ResponseHead) -> str | None:
         """Remember the nonce that a server wants in proofs from now on, and return it."""
         nonce = response.header("dpop-nonce")
-        if not nonce or not nonce.isascii() or not nonce.isprintable() or len(nonce) > 1024:
+        if not is_nonce(nonce):
             return None
         self._nonces[read_url(url).origin] = nonce
         return nonce

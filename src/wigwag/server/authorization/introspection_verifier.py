@@ -18,9 +18,10 @@ from wigwag.oauth.introspection import (
     introspection_request,
     read_introspection,
 )
-from wigwag.oauth.issuers import check_issuer_url, find_in_metadata, is_trusted_url
+from wigwag.oauth.issuers import check_issuer_url, find_in_metadata
 from wigwag.oauth.jwt import read_jwt
 from wigwag.oauth.secret import Secret
+from wigwag.oauth.urls import is_usable
 from wigwag.server.authorization.contract import VerifiedToken
 from wigwag.server.authorization.fetching import fetch_from, run_flow
 from wigwag.server.authorization.joined import Joined
@@ -175,7 +176,7 @@ class IntrospectionVerifier:
 
 def _place(issuer: str | None, endpoint: str | None, hosts: tuple[str, ...]) -> str:
     if endpoint is not None:
-        if not is_trusted_url(endpoint, None, hosts):
+        if not is_usable(endpoint, None, hosts):
             raise ValueError(
                 f"the endpoint {endpoint!r} is not https: tokens would go there in the clear"
             )

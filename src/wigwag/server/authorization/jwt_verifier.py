@@ -18,10 +18,11 @@ from wigwag.oauth.access_tokens import (
     check_token_type,
     read_access_token,
 )
-from wigwag.oauth.issuers import check_issuer_url, is_trusted_url
+from wigwag.oauth.issuers import check_issuer_url
 from wigwag.oauth.jwk import ALGORITHMS
 from wigwag.oauth.jwt import check_header, read_jwt
 from wigwag.oauth.secret import Secret
+from wigwag.oauth.urls import is_usable
 from wigwag.server.authorization.contract import VerifiedToken
 from wigwag.server.authorization.fetching import fetch_from
 from wigwag.server.authorization.issuer_keys import FetchedKeys, GivenKeys, KeySource
@@ -171,7 +172,7 @@ def _key_source(
     # An issuer that only lends its name need not be reached, nor be a URL.
     if jwks_uri is None:
         check_issuer_url(issuer, hosts)
-    elif not is_trusted_url(jwks_uri, None, hosts):
+    elif not is_usable(jwks_uri, None, hosts):
         raise ValueError(f"jwks_uri {jwks_uri!r} is not https: anybody could answer in its place")
     return FetchedKeys(issuer, jwks_uri, fetch_from([jwks_uri or issuer], hosts, ssl), hosts=hosts)
 
