@@ -1,7 +1,7 @@
 """Holds `tests/unit` to the sources: each module that does something has its test beside it.
 
 A unit test of `wigwag/a/b.py` is `tests/unit/a/test_b.py`; where that grew too long it is several,
-`test_b_<aspect>.py`.
+`test_b_<aspect>.py`. The commands of `wigwag/cli` are tested as programs, in `tests/cli`.
 """
 
 import ast
@@ -15,6 +15,7 @@ UNIT = ROOT / "tests" / "unit"
 
 # Modules whose behaviour shows only together with others, and where it is tested.
 ELSEWHERE = {
+    "cli/__init__.py": "cli: every test of it",
     "client/authorization/flow_running.py": "authorization: clients that log in",
     "client/authorization/oauth_authorizer.py": "authorization: clients that log in",
     "client/asking.py": "interaction: a client and a server through the public API",
@@ -102,6 +103,8 @@ def _does_something(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def unit_tests_of(module: str) -> list[Path]:
     source = SOURCES / module
     folder = UNIT / source.parent.relative_to(SOURCES)
+    if module.startswith("cli/"):
+        folder = ROOT / "tests" / source.parent.relative_to(SOURCES)
     return [*folder.glob(f"test_{source.stem}.py"), *folder.glob(f"test_{source.stem}_*.py")]
 
 

@@ -1,0 +1,66 @@
+"""The group of all commands: each is loaded when it is used, so that `wigwag` starts fast."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final, NamedTuple, cast
+
+import click
+
+from wigwag._version import __version__
+
+__all__ = ["wigwag"]
+
+
+class Entry(NamedTuple):
+    """A command that is not loaded yet.
+
+    Attributes:
+        module: Where it is; there it has its own name, with `_command` behind it.
+        summary: One line for the list of commands.
+    """
+
+    module: str
+    summary: str
+
+
+# In the order of the list: to serve, to use a server, to find out what is wrong, the rest.
+_COMMANDS: Final = {
+    "ping": Entry("wigwag.cli.ping", "Ask a server for a sign of life, and time it."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are in modules of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names, in the order of the list."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        entry = _COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module = importlib.import_module(entry.module)
+        return cast("click.Command", getattr(module, f"{cmd_name}_command"))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list, without loading any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="wigwag %(version)s")
+def wigwag() -> None:
+    r"""Serve, use, watch and diagnose MCP servers.
+
+    TARGET is what a server is reached by: a URL, a Python file, the JSON file of a host's
+    configuration, tcp://host:port, unix:path; or a command, which follows `--`:
+
+    \b
+        wigwag list server.py
+        wigwag list https://example.com/mcp
+        wigwag call search word=tea -- npx -y some-server
+    """

@@ -1,0 +1,97 @@
+"""Tells what went wrong in one message, with the right exit code, and never with a traceback."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from wigwag.cli.exit_codes import ExitCode
+from wigwag.errors import (
+    AuthorizationFailed,
+    HttpStatusError,
+    LocalProtocolError,
+    McpError,
+    ProtocolError,
+    RequestFailed,
+    RequestTimedOut,
+    ToolFailed,
+    TransportError,
+)
+
+__all__ = ["code_of", "fail", "leave_quietly", "run"]
+
+T = TypeVar("T")
+
+
+def code_of(error: BaseException) -> ExitCode:
+    """Return the exit code for what the library raised."""
+    if isinstance(error, AuthorizationFailed):
+        return ExitCode.UNAUTHORIZED
+    if isinstance(error, HttpStatusError) and error.status in (401, 403):
+        return ExitCode.UNAUTHORIZED
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    return ExitCode.FAILED
+
+
+_CODES = (
+    (LocalProtocolError, ExitCode.USAGE),
+    (ProtocolError, ExitCode.BROKEN),
+    (RequestTimedOut, ExitCode.TIMED_OUT),
+    (TimeoutError, ExitCode.TIMED_OUT),
+    (RequestFailed, ExitCode.REFUSED),
+    (TransportError, ExitCode.NOT_CONNECTED),
+    (ToolFailed, ExitCode.FAILED),
+    # What the library says of arguments that make no sense, and of files that cannot be read.
+    ((ValueError, TypeError, OSError), ExitCode.USAGE),
+)
+
+
+def fail(message: str, code: ExitCode, *, as_json: bool = False) -> NoReturn:
+    """Say on standard error what went wrong, and leave; with `as_json` on standard output, too."""
+    if as_json:
+        import json  # noqa: PLC0415 - few ask for it
+
+        error = {"error": {"kind": code.name.lower(), "message": message}}
+        click.echo(json.dumps(error, ensure_ascii=False))
+    click.echo(f"wigwag: {message}", err=True)
+    sys.exit(code)
+
+
+def run(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
+    """Run a coroutine, and leave with a message if it fails.
+
+    Args:
+        work: What is to be done.
+        as_json: Whether a failure is told as JSON.
+
+    Raises:
+        SystemExit: It failed, and why has been said.
+    """
+    try:
+        return asyncio.run(work)
+    except (BrokenPipeError, click.exceptions.Exit, click.ClickException):
+        raise
+    except (McpError, ValueError, TypeError, OSError) as error:
+        fail(str(error), code_of(error), as_json=as_json)
+
+
+@contextmanager
+def leave_quietly() -> Iterator[None]:
+    """Turn Ctrl+C and a reader that has gone into exit codes."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # Python would complain about what it cannot write when it leaves.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.READER_GONE)

@@ -1,0 +1,198 @@
+"""The words by which commands are told which server, and how to reach it."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+from msgspec import Struct
+
+from wigwag import Client, Timeouts, load_configuration
+
+__all__ = ["Reach", "TargetCommand", "about_server"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_COMMAND: Final = "wigwag.command"
+
+
+class Reach(Struct, frozen=True, kw_only=True):
+    """Which server, and how it is reached.
+
+    Attributes:
+        target: What `Client` takes.
+        mode: `auto`, `modern`, `legacy` or a revision.
+        env: Variables for a process, besides the usual ones.
+        cwd: The folder a process starts in.
+        headers: What HTTP requests carry besides.
+        timeout: Seconds for each answer; `None` for what is usual.
+        auth: `oauth` or a token, for a URL.
+    """
+
+    target: Any
+    mode: str = "auto"
+    env: dict[str, str] | None = None
+    cwd: str | None = None
+    headers: dict[str, str] | None = None
+    timeout: float | None = None
+    auth: str | None = None
+
+    def client(self, **options: Any) -> Client:
+        """Return a client for it.
+
+        Args:
+            **options: What else `Client` takes.
+
+        Raises:
+            ValueError: Nothing can be reached by that name.
+            OSError: The file of a configuration cannot be read.
+        """
+        if self.timeout is not None:
+            limits = Timeouts(
+                request=self.timeout, ceiling=max(self.timeout, 1800.0), connect=self.timeout
+            )
+            options["timeouts"] = limits
+        if self.headers:
+            options["headers"] = self.headers
+        if self.auth:
+            options["auth"] = self.auth
+        return Client(self.target, mode=self.mode, env=self.env, cwd=self.cwd, **options)
+
+
+class TargetCommand(click.Command):
+    """A command about a server, which its first argument names, or a command after `--`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take what follows `--` before click reads the rest."""
+        if "--" in args:
+            at = args.index("--")
+            args, command = args[:at], args[at + 1 :]
+            if not command:
+                raise click.UsageError("a command follows `--`, as in `-- python server.py`", ctx)
+            ctx.meta[_COMMAND] = command
+        return super().parse_args(ctx, args)
+
+
+def about_server(function: F) -> F:
+    """Give a command the arguments that say which server; it gets `reach` and `words`.
+
+    `words` are what is left of the arguments: those of the command itself. To be put above the
+    options of the command, which has `cls=TargetCommand`.
+    """
+
+    @functools.wraps(function)
+    def with_reach(words: tuple[str, ...], **options: Any) -> Any:
+        context = click.get_current_context()
+        given = {name: options.pop(name) for name in _OPTIONS}
+        target, own = _split(context, words)
+        return function(reach=_reach(context, target, **given), words=own, **options)
+
+    decorated: Any = with_reach
+    for option in reversed(_DECORATORS):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]  # what click makes of a function
+
+
+def _split(context: click.Context, words: tuple[str, ...]) -> tuple[str | list[str], list[str]]:
+    """Return the target, and the words that belong to the command itself."""
+    command = context.meta.get(_COMMAND)
+    if command is not None:
+        return command, list(words)
+    if not words:
+        raise click.UsageError(
+            "say which server: a URL, a Python file, a configuration, or a command after `--`",
+            context,
+        )
+    return words[0], list(words[1:])
+
+
+_DECORATORS: Final = (
+    click.argument("words", nargs=-1, metavar="TARGET"),
+    click.option("--server", metavar="NAME", help="Which server of a configuration of several."),
+    click.option(
+        "--era",
+        type=click.Choice(["auto", "modern", "legacy"]),
+        help="Insist on an era instead of finding out.",
+    ),
+    click.option("--revision", metavar="DATE", help="Insist on a revision, such as 2025-06-18."),
+    click.option(
+        "--header",
+        "-H",
+        "headers",
+        multiple=True,
+        metavar="NAME: VALUE",
+        help="What each HTTP request carries besides.",
+    ),
+    click.option("--auth", metavar="oauth|TOKEN", help="Log in, or use a token, at a URL."),
+    click.option("--env", "-e", multiple=True, metavar="NAME=VALUE", help="For a process."),
+    click.option("--cwd", metavar="FOLDER", help="Where a process starts."),
+    click.option("--timeout", type=float, metavar="SECONDS", help="For each answer."),
+)
+_OPTIONS: Final = ("server", "era", "revision", "headers", "auth", "env", "cwd", "timeout")
+
+
+def _reach(  # noqa: PLR0913 - the options, as they are
+    context: click.Context,
+    target: str | list[str],
+    *,
+    server: str | None,
+    era: str | None,
+    revision: str | None,
+    headers: tuple[str, ...],
+    auth: str | None,
+    env: tuple[str, ...],
+    cwd: str | None,
+    timeout: float | None,
+) -> Reach:
+    if era not in (None, "auto") and revision is not None:
+        raise click.UsageError("--era and --revision exclude each other", context)
+    if timeout is not None and timeout <= 0:
+        raise click.UsageError("--timeout is a number of seconds above 0", context)
+    return Reach(
+        target=_named(context, target, server),
+        mode=revision or era or "auto",
+        env=_pairs(context, env, "=", "--env", "NAME=VALUE") or None,
+        cwd=cwd,
+        headers=_pairs(context, headers, ":", "--header", "NAME: VALUE") or None,
+        timeout=timeout,
+        auth=auth,
+    )
+
+
+def _named(context: click.Context, target: str | list[str], server: str | None) -> Any:
+    """Return the target as `Client` takes it."""
+    if isinstance(target, list):
+        return target
+    if server is not None:
+        return _entry(context, target, server)
+    module, colon, name = target.rpartition(":")
+    is_spelt_out = colon and name.isidentifier() and not target.startswith(("unix:", "tcp:"))
+    if is_spelt_out and (module.endswith(".py") or module.replace(".", "").isidentifier()):
+        return [sys.executable, "-m", "wigwag", "run", target]
+    return target
+
+
+def _entry(context: click.Context, target: str, server: str) -> Any:
+    try:
+        entries = load_configuration(target)
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"--server names one of a configuration: {error}", context) from None
+    if server not in entries:
+        known = ", ".join(sorted(entries)) or "none"
+        raise click.UsageError(f"{target} has no server {server!r}; there are: {known}", context)
+    return entries[server]
+
+
+def _pairs(
+    context: click.Context, given: tuple[str, ...], mark: str, option: str, form: str
+) -> dict[str, str]:
+    found = {}
+    for text in given:
+        name, there, value = text.partition(mark)
+        if not there or not name.strip():
+            raise click.UsageError(f"{option} takes {form}, not {text!r}", context)
+        found[name.strip()] = value.strip() if mark == ":" else value
+    return found

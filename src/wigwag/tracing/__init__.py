@@ -1,0 +1,1 @@
+"""Watches conversations: records them, plays them again, and renders them."""
