@@ -21,6 +21,7 @@ from wigwag.client.terminal_lines import (
     NoTerminal,
     TerminalLines,
     one_question,
+    visible,
 )
 from wigwag.errors import LocalProtocolError
 from wigwag.schema import ElicitRequestFormParams, ElicitRequestURLParams, ElicitResult
@@ -141,7 +142,7 @@ def _form(lines: TerminalLines, params: ElicitRequestFormParams) -> ElicitResult
         fields = fields_of(params.requested_schema)
     except ValueError as error:
         raise LocalProtocolError(f"the server asks for what cannot be asked: {error}") from None
-    lines.write(f"\n{_visible(who_asks.get())} asks:\n{_indented(params.message)}\n")
+    lines.write(f"\n{visible(who_asks.get())} asks:\n{_indented(params.message)}\n")
     lines.write(f"({DECLINE} refuses to answer, {CANCEL} or Ctrl+C breaks off.)\n")
     answers: dict[str, ElicitValue] = {}
     while True:
@@ -151,8 +152,8 @@ def _form(lines: TerminalLines, params: ElicitRequestFormParams) -> ElicitResult
             lines.write("\nYour answers:\n")
         for field in fields:
             if field.name in answers:
-                shown = _visible(field.show(answers[field.name]))
-                lines.write(f"  {_visible(field.title)}: {shown}\n")
+                shown = visible(field.show(answers[field.name]))
+                lines.write(f"  {visible(field.title)}: {shown}\n")
         how = "yes, no, or edit" if fields else "yes or no"
         words = ("yes", "no", "edit") if fields else ("yes", "no")
         match _one_of(lines, f"Send? {how}: ", words):
@@ -165,13 +166,13 @@ def _form(lines: TerminalLines, params: ElicitRequestFormParams) -> ElicitResult
 def _fill_in(lines: TerminalLines, field: FormField, answers: dict[str, ElicitValue]) -> None:
     """Ask for one field until what is typed fits."""
     needed = "" if field.is_required else " (may be left out)"
-    lines.write(f"\n{_visible(field.title)}{needed}\n")
+    lines.write(f"\n{visible(field.title)}{needed}\n")
     if field.description:
         lines.write(f"{_indented(field.description)}\n")
     for number, option in enumerate(field.options, 1):
-        lines.write(f"  {number}) {_visible(option.label)}\n")
+        lines.write(f"  {number}) {visible(option.label)}\n")
     given = answers.get(field.name, field.default)
-    shown = "" if given is UNSET else f" [{_visible(field.show(given))}]"
+    shown = "" if given is UNSET else f" [{visible(field.show(given))}]"
     while True:
         text = _said(lines, f"{_HINTS[field.kind]}{shown}: ")
         if not text and given is not UNSET:
@@ -205,8 +206,8 @@ _HINTS: Final = {
 def _page(
     lines: TerminalLines, params: ElicitRequestURLParams, open_page: Callable[[str], bool]
 ) -> ElicitResult:
-    lines.write(f"\n{_visible(who_asks.get())} wants you to visit a page:\n")
-    lines.write(f"{_indented(params.message)}\n\n  {_visible(params.url)}\n\n")
+    lines.write(f"\n{visible(who_asks.get())} wants you to visit a page:\n")
+    lines.write(f"{_indented(params.message)}\n\n  {visible(params.url)}\n\n")
     host = _host_of(params.url)
     if host is None:
         lines.write("This is no address of a web page, so it is not opened.\n")
@@ -264,11 +265,4 @@ def _one_of(lines: TerminalLines, prompt: str, words: Sequence[str] = ("yes", "n
 
 def _indented(text: str) -> str:
     """Return what a server says such that it cannot be taken for what this program says."""
-    return "\n".join(f"  | {_visible(line)}" for line in text.splitlines())
-
-
-def _visible(text: str) -> str:
-    """Return text without what would move the cursor or the reading direction."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
-    )
+    return "\n".join(f"  | {visible(line)}" for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""Lines from a person at a terminal, who can be given up on at any time.
+"""Lines to a person at a terminal and from one, who can be given up on at any time.
 
 Meanwhile Ctrl+C is a key like others, which ends the line: it breaks off the question rather than
 the program.
@@ -10,6 +10,7 @@ import os
 import select
 import sys
 import threading
+import unicodedata
 from contextlib import suppress
 from typing import Any, Final, TextIO
 
@@ -19,6 +20,37 @@ _CTRL_C: Final = b"\x03"
 
 # There is one person, who reads one question at a time.
 one_question: Final = threading.Lock()
+
+
+# Between the parts of one emoji, and of words in some scripts; terminals make nothing of them.
+_JOINERS: Final = "\u200c\u200d"
+
+
+def visible(text: str) -> str:
+    r"""Return text without what would move the cursor, or the direction of reading.
+
+    >>> visible("safe\x1b[2J\n")
+    'safe\\x1b[2J\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if _is_harmless(each) else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def visible_lines(text: str) -> str:
+    r"""Do as `visible` does, but let lines end and tabs be.
+
+    >>> visible_lines("one\r\n\ttwo\b")
+    'one\n\ttwo\\x08'
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines)
+
+
+def _is_harmless(each: str) -> bool:
+    return each.isprintable() or each in _JOINERS or unicodedata.category(each) == "Zs"
 
 
 class NoTerminal(McpError):
