@@ -19,7 +19,7 @@ from wigwag.transports.stdio_client import OnStderr, StdioServerParameters, spaw
 
 if TYPE_CHECKING:  # only HTTP and configurations need them
     from wigwag.client.authorization.authorizer import ClientAuthorizer
-    from wigwag.client.configuration import ServerEntry
+    from wigwag.client.configuration import ServerEntry, UrlServer
     from wigwag.transports.http_client_engine import TLS, Headers, HttpOptions
 
 Open = Callable[[], Awaitable[Connection]]
@@ -215,6 +215,21 @@ def is_authorized(target: Any) -> bool:
     if found is None or isinstance(found, StdioServerParameters):
         return False
     return found.auth is not None or "authorization" in map(str.lower, found.headers)
+
+
+def resolve_target(target: Any) -> StdioServerParameters | UrlServer | None:
+    """Return which process or URL a target of a client stands for; `None` if it is neither.
+
+    Raises:
+        ValueError: There is no such file, or the configuration makes no sense.
+        OSError: The file of a configuration cannot be read.
+    """
+    if _is_url(target):
+        from wigwag.client.configuration import UrlServer  # noqa: PLC0415 - few use them
+
+        return UrlServer(target, {}, is_http_sse=False)
+    entry = _entry_of(target)
+    return _as_process(target) if entry is None else entry.resolve()
 
 
 def _is_url(target: Any) -> bool:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from wigwag.client.client import Client
-from wigwag.client.configuration import load_configuration
-from wigwag.client.targets import is_for_url, opener_for
+from wigwag.client.configuration import UrlServer, load_configuration
+from wigwag.client.targets import is_for_url, opener_for, resolve_target
 from wigwag.errors import ServerStartFailed
+from wigwag.transports.stdio_client import StdioServerParameters
 
 pytestmark = pytest.mark.anyio
 
@@ -85,3 +86,14 @@ def test_several_servers_are_told_to_go_to_a_group() -> None:
 )
 def test_what_is_reached_by_http_is_known(target: Any, *, is_one: bool) -> None:
     assert is_for_url(target) is is_one
+
+
+def test_a_target_is_resolved_to_a_process_or_a_url() -> None:
+    url = resolve_target("https://example.com/mcp")
+    assert isinstance(url, UrlServer)
+    assert url.url == "https://example.com/mcp"
+    entry = resolve_target({"command": "server", "args": ["-v"]})
+    assert isinstance(entry, StdioServerParameters)
+    assert list(entry.args) == ["-v"]
+    assert resolve_target(["server", "-v"]) == StdioServerParameters("server", ["-v"])
+    assert resolve_target("tcp://127.0.0.1:80") is None

@@ -1,0 +1,174 @@
+"""Asks all parts of the doctor about one server, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from wigwag.client.client import Client
+from wigwag.client.link import Timeouts
+from wigwag.client.targets import resolve_target
+from wigwag.doctor.contents import check_contents
+from wigwag.doctor.eras import Connect, check_eras
+from wigwag.doctor.findings import Diagnosis, Facts, Finding, gravest_first
+from wigwag.doctor.patience import Patience
+from wigwag.errors import McpError
+from wigwag.transports.stdio_client import StdioServerParameters
+
+if TYPE_CHECKING:
+    import os
+
+    from wigwag.client.authorization.choosing import Auth
+
+__all__ = ["diagnose"]
+
+OnStep = Callable[[str], object]
+
+
+async def diagnose(
+    target: Any,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    auth: Auth | None = None,
+    patience: Patience | None = None,
+    on_step: OnStep | None = None,
+) -> Diagnosis:
+    """Find out what is wrong with a server, and what to change.
+
+    It is started, or connected to, several times, as a host would do it; what it offers is listed,
+    and no tool is called.
+
+    Args:
+        target: What `Client` takes: a command as a list, a URL, a Python file, an entry of a
+            configuration.
+        env: Variables for a process, laid over a safe part of this process's environment.
+        cwd: The folder a process starts in.
+        headers: What HTTP requests carry besides.
+        auth: How requests to a URL are authorized, as `Client` takes it.
+        patience: How long to wait for what.
+        on_step: Called with what is done next, in a few words.
+
+    Raises:
+        ValueError: The target makes no sense.
+        OSError: The file of a configuration cannot be read.
+        TypeError: It is no target.
+    """
+    patience = patience or Patience()
+    examination = _Examination(patience, on_step or (lambda _: None))
+    found = resolve_target(target)
+    connect: Connect
+    if found is None:
+        title = str(target)
+        connect = partial(_client, target, patience)
+        findings = [finding async for finding in examination.of_answers(connect)]
+    elif isinstance(found, StdioServerParameters):
+        server = _laid_over(found, env, cwd)
+        title = str(server)
+        connect = partial(_client, server, patience)
+        findings = [finding async for finding in examination.of_process(server, connect)]
+    else:
+        from wigwag.transports.http_client_engine import public_url  # noqa: PLC0415 - as it says
+
+        title = public_url(found.url)
+        given = {**found.headers, **(headers or {})}
+        options: dict[str, Any] = {"headers": given or None}
+        options["auth"] = found.auth if auth is None else auth
+        connect = partial(_client, found.url, patience, **options)
+        findings = [finding async for finding in examination.of_url(found.url, given, connect)]
+    return Diagnosis(title, gravest_first(findings), examination.facts)
+
+
+class _Examination:
+    """The parts of the doctor that are asked for each kind of target."""
+
+    def __init__(self, patience: Patience, on_step: OnStep) -> None:
+        self.facts: Facts = {}
+        self._patience = patience
+        self._on_step = on_step
+
+    async def of_process(
+        self, server: StdioServerParameters, connect: Connect
+    ) -> AsyncIterator[Finding]:
+        from wigwag.doctor.processes import check_process  # noqa: PLC0415 - not for URLs
+
+        self._on_step("starting the server as a host would")
+        has_fault = False
+        async for finding in check_process(server, patience=self._patience, facts=self.facts):
+            has_fault |= finding.severity == "error"
+            yield finding
+        async for finding in self.of_answers(connect, is_explained=has_fault):
+            yield finding
+
+    async def of_url(
+        self, url: str, headers: Mapping[str, str], connect: Connect
+    ) -> AsyncIterator[Finding]:
+        from wigwag.doctor.urls import check_url  # noqa: PLC0415 - not for processes
+
+        self._on_step("looking at the way to the URL")
+        has_fault = False
+        checking = check_url(url, headers=headers, patience=self._patience, facts=self.facts)
+        async for finding in checking:
+            has_fault |= finding.severity == "error"
+            yield finding
+        async for finding in self.of_answers(connect, is_explained=has_fault):
+            yield finding
+
+    async def of_answers(
+        self, connect: Connect, *, is_explained: bool = False
+    ) -> AsyncIterator[Finding]:
+        """Examine what a server says, if it can be connected to.
+
+        Args:
+            connect: Makes clients of it.
+            is_explained: Whether it is known already why that cannot be.
+        """
+        self._on_step("connecting to it")
+        client = connect("auto")
+        try:
+            await client.connect()
+        except McpError as error:
+            await client.close()
+            if not is_explained:
+                yield Finding(
+                    "cannot-connect",
+                    "error",
+                    "a client cannot connect to the server",
+                    str(error),
+                    "see what the server says, and whether it is an MCP server at all",
+                )
+            return
+        try:
+            self._on_step("looking at what it offers")
+            async for finding in check_contents(client, patience=self._patience, facts=self.facts):
+                yield finding
+        finally:
+            await client.close()
+        self._on_step("trying each revision of the protocol")
+        async for finding in check_eras(connect, patience=self._patience, facts=self.facts):
+            yield finding
+
+
+def _client(target: Any, patience: Patience, mode: str, **options: Any) -> Client:
+    if isinstance(target, StdioServerParameters):
+        options["on_stderr"] = lambda _: None
+    limits = Timeouts(
+        request=patience.answer, ceiling=patience.total, connect=patience.start, probe=None
+    )
+    return Client(target, mode=mode, timeouts=limits, heal=False, cache=False, **options)
+
+
+def _laid_over(
+    server: StdioServerParameters,
+    env: Mapping[str, str] | None,
+    cwd: str | os.PathLike[str] | None,
+) -> StdioServerParameters:
+    from msgspec.structs import replace  # noqa: PLC0415 - few give them
+
+    if env is not None:
+        server = replace(server, env={**(server.env or {}), **env})
+    if cwd is not None:
+        server = replace(server, cwd=cwd)
+    return server

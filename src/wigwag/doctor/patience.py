@@ -1,0 +1,31 @@
+"""How long the doctor waits for what."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+__all__ = ["Patience"]
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """The time limits of an examination, in seconds.
+
+    Attributes:
+        start: For the first answer of a server, its start included.
+        answer: For every further answer.
+        slow_start: A start that takes longer is told as slow.
+        quiet: For what may still come, once the answer is there: junk, or a second answer.
+        exit: For a server to leave when its input is closed; and for what it leaves behind.
+        connect: For a connection to a URL.
+        idle: How long a stream is listened to that should stay open.
+        total: For all questions about what a server offers.
+    """
+
+    start: float = 30.0
+    answer: float = 10.0
+    slow_start: float = 5.0
+    quiet: float = 0.3
+    exit: float = 3.0
+    connect: float = 10.0
+    idle: float = 5.0
+    total: float = 60.0
