@@ -31,7 +31,22 @@ def test_it_tells_its_version() -> None:
     assert wigwag("--version").out == f"wigwag {__version__}\n"
 
 
-def test_an_unknown_command_is_named() -> None:
-    ran = wigwag("pong")
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("pong", "there is no command 'pong'; did you mean 'ping'?"),
+        ("swim", "there is no command 'swim'"),
+        ("server.py", "say what is to be done with server.py, as in `wigwag ping server.py`"),
+        ("https://example.com/mcp", "say what is to be done with https://example.com/mcp"),
+    ],
+)
+def test_a_word_that_is_no_command_is_told_with_what_was_meant(word: str, told: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        group.main([word], standalone_mode=False)
+    assert told in str(caught.value)
+
+
+def test_a_command_that_is_not_there_is_no_success() -> None:
+    ran = wigwag("swim")
     assert ran.code == 2
-    assert "pong" in ran.err
+    assert "there is no command 'swim'" in ran.err

@@ -109,7 +109,7 @@ def command_of(block: Block) -> tuple[list[str], str]:
     assert line.startswith("$ "), f"{block}: which is the command?"
     assert ready, f"{block}: it has to say that it is ready"
     command = shlex.split(line.removeprefix("$ "))
-    assert command[0] in ("python", "uvicorn"), f"nobody knows how to run {line}"
+    assert command[0] in ("python", "wigwag", "uvicorn"), f"nobody knows how to run {line}"
     return command, ready
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from difflib import get_close_matches
 from typing import Final, NamedTuple, cast
 
 import click
@@ -45,10 +46,35 @@ class LazyGroup(click.Group):
         module = importlib.import_module(entry.module)
         return cast("click.Command", getattr(module, f"{cmd_name}_command"))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first word names.
+
+        Raises:
+            UsageError: There is none by that name.
+        """
+        name = args[0]
+        if name in _COMMANDS or ctx.resilient_parsing or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = get_close_matches(name, _COMMANDS, n=1)
+        if near:
+            raise click.UsageError(f"there is no command {name!r}; did you mean {near[0]!r}?", ctx)
+        if _is_target(name):
+            raise click.UsageError(
+                f"say what is to be done with {name}, as in `wigwag ping {name}`", ctx
+            )
+        raise click.UsageError(f"there is no command {name!r}", ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list, without loading any of them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
+
+
+def _is_target(word: str) -> bool:
+    """Tell whether a word names a server rather than a command."""
+    return word.endswith((".py", ".json")) or ":" in word or "/" in word
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
