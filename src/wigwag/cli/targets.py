@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from msgspec import Struct
 
-from wigwag import Client, Timeouts, load_configuration
+if TYPE_CHECKING:
+    from wigwag import Client
 
-__all__ = ["Reach", "TargetCommand", "about_server"]
+__all__ = ["Reach", "TargetCommand", "about_server", "named_target", "pairs", "split_words"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,6 +51,8 @@ class Reach(Struct, frozen=True, kw_only=True):
             ValueError: Nothing can be reached by that name.
             OSError: The file of a configuration cannot be read.
         """
+        from wigwag import Client, Timeouts  # noqa: PLC0415 - not every command needs one
+
         if self.timeout is not None:
             limits = Timeouts(
                 request=self.timeout, ceiling=max(self.timeout, 1800.0), connect=self.timeout
@@ -87,7 +90,7 @@ def about_server(function: F) -> F:
     def with_reach(words: tuple[str, ...], **options: Any) -> Any:
         context = click.get_current_context()
         given = {name: options.pop(name) for name in _OPTIONS}
-        target, own = _split(context, words)
+        target, own = split_words(context, words)
         return function(reach=_reach(context, target, **given), words=own, **options)
 
     decorated: Any = with_reach
@@ -96,8 +99,12 @@ def about_server(function: F) -> F:
     return decorated  # type: ignore[no-any-return]  # what click makes of a function
 
 
-def _split(context: click.Context, words: tuple[str, ...]) -> tuple[str | list[str], list[str]]:
-    """Return the target, and the words that belong to the command itself."""
+def split_words(context: click.Context, words: tuple[str, ...]) -> tuple[str | list[str], list[str]]:
+    """Return the target, and the words that belong to the command itself.
+
+    Raises:
+        UsageError: No target is there.
+    """
     command = context.meta.get(_COMMAND)
     if command is not None:
         return command, list(words)
@@ -152,18 +159,22 @@ def _reach(  # noqa: PLR0913 - the options, as they are
     if timeout is not None and timeout <= 0:
         raise click.UsageError("--timeout is a number of seconds above 0", context)
     return Reach(
-        target=_named(context, target, server),
+        target=named_target(context, target, server),
         mode=revision or era or "auto",
-        env=_pairs(context, env, "=", "--env", "NAME=VALUE") or None,
+        env=pairs(context, env, "=", "--env", "NAME=VALUE") or None,
         cwd=cwd,
-        headers=_pairs(context, headers, ":", "--header", "NAME: VALUE") or None,
+        headers=pairs(context, headers, ":", "--header", "NAME: VALUE") or None,
         timeout=timeout,
         auth=auth,
     )
 
 
-def _named(context: click.Context, target: str | list[str], server: str | None) -> Any:
-    """Return the target as `Client` takes it."""
+def named_target(context: click.Context, target: str | list[str], server: str | None) -> Any:
+    """Return the target as `Client` takes it.
+
+    Raises:
+        UsageError: The configuration has no such server, or cannot be read.
+    """
     if isinstance(target, list):
         return target
     if server is not None:
@@ -176,6 +187,8 @@ def _named(context: click.Context, target: str | list[str], server: str | None) 
 
 
 def _entry(context: click.Context, target: str, server: str) -> Any:
+    from wigwag import load_configuration  # noqa: PLC0415 - few have one
+
     try:
         entries = load_configuration(target)
     except (OSError, ValueError) as error:
@@ -186,9 +199,14 @@ def _entry(context: click.Context, target: str, server: str) -> Any:
     return entries[server]
 
 
-def _pairs(
+def pairs(
     context: click.Context, given: tuple[str, ...], mark: str, option: str, form: str
 ) -> dict[str, str]:
+    """Return what an option that may be repeated has been given: names and values.
+
+    Raises:
+        UsageError: One of them is none.
+    """
     found = {}
     for text in given:
         name, there, value = text.partition(mark)
