@@ -99,7 +99,9 @@ def about_server(function: F) -> F:
     return decorated  # type: ignore[no-any-return]  # what click makes of a function
 
 
-def split_words(context: click.Context, words: tuple[str, ...]) -> tuple[str | list[str], list[str]]:
+def split_words(
+    context: click.Context, words: tuple[str, ...]
+) -> tuple[str | list[str], list[str]]:
     """Return the target, and the words that belong to the command itself.
 
     Raises:
