@@ -1,0 +1,152 @@
+"""`wigwag show`, which makes a recording readable."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from wigwag.cli.exit_codes import ExitCode
+from wigwag.cli.failures import fail
+from wigwag.cli.output import json_option
+
+if TYPE_CHECKING:
+    from wigwag.tracing.html_rows import PageFacts, Row
+    from wigwag.tracing.records import Recording
+
+__all__ = ["read_given", "show_command"]
+
+_COLOURS: Final = {"client": "blue", "server": "green"}
+
+
+@click.command("show")
+@click.argument("recording", metavar="RECORDING")
+@click.option("--html", "as_html", is_flag=True, help="Make a page of it, for a browser.")
+@click.option(
+    "--out",
+    "-o",
+    metavar="FILE",
+    help="Where the page goes; by default beside the recording, or to a pipe if there is one.",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
+@click.option("--whole", "-w", is_flag=True, help="Show each message below its line.")
+@click.option("--method", "-m", "methods", multiple=True, help="Only this method and its answers.")
+@click.option("--id", "ids", multiple=True, metavar="ID", help="Only the requests with this id.")
+@click.option("--failures", is_flag=True, help="Only what failed, was not answered, or is junk.")
+@json_option
+def show_command(  # noqa: PLR0913 - the options, as they are
+    *,
+    recording: str,
+    as_html: bool,
+    out: str | None,
+    opens: bool,
+    whole: bool,
+    methods: tuple[str, ...],
+    ids: tuple[str, ...],
+    failures: bool,
+    as_json: bool,
+) -> None:
+    r"""Make a RECORDING of `wigwag trace` readable.
+
+    \b
+        wigwag show trace.jsonl                    one message a line
+        wigwag show trace.jsonl --whole --id 3     all of request 3 and its answer
+        wigwag show trace.jsonl --failures         what went wrong
+        wigwag show trace.jsonl --html --open      the conversation as a diagram, in a browser
+
+    The page is one file that loads nothing from anywhere: it can be sent to others as it is. `-`
+    stands for a recording on standard input.
+    """
+    as_html = as_html or opens or out is not None
+    if as_html and (as_json or whole or methods or ids or failures):
+        raise click.UsageError("the page has all of the recording: it is sifted there")
+    read = read_given(recording, as_json=as_json)
+    if as_html:
+        _write_page(read, recording, out, opens=opens)
+        return
+    from wigwag.tracing.html_rows import rows_of  # noqa: PLC0415
+
+    rows, facts = rows_of(read)
+    _check_methods(methods, rows)
+    chosen = [
+        row
+        for row in rows
+        if (not methods or row.method in methods)
+        and (not ids or (row.id or "").strip('"') in ids)
+        and (not failures or row.is_failure)
+    ]
+    if as_json:
+        _print_json(chosen)
+    else:
+        _print_lines(chosen, facts, whole=whole)
+
+
+def read_given(recording: str, *, as_json: bool = False) -> Recording:
+    """Read the recording that a command was given; leave with a message if that cannot be."""
+    from wigwag.tracing.records import read_recording  # noqa: PLC0415 - for the help nobody needs it
+
+    try:
+        return read_recording(sys.stdin.buffer if recording == "-" else recording)
+    except FileNotFoundError:
+        fail(f"there is no file {recording}", ExitCode.USAGE, as_json=as_json)
+    except (OSError, ValueError) as error:
+        fail(str(error), ExitCode.USAGE, as_json=as_json)
+
+
+def _check_methods(methods: Sequence[str], rows: Iterable[Row]) -> None:
+    known = sorted({row.method for row in rows} - {""})
+    for method in methods:
+        if method not in known:
+            near = get_close_matches(method, known, n=1)
+            hint = (
+                f"did you mean {near[0]}?" if near else f"there are: {', '.join(known) or 'none'}"
+            )
+            raise click.UsageError(f"the recording has no {method}; {hint}")
+
+
+def _write_page(read: Recording, recording: str, out: str | None, *, opens: bool) -> None:
+    from wigwag.tracing.html_page import recording_page  # noqa: PLC0415 - only here
+
+    page = recording_page(read)
+    if out == "-" or (out is None and not opens and not sys.stdout.isatty()):
+        sys.stdout.buffer.write(page.encode())
+        return
+    if out is None:
+        out = "recording.html" if recording == "-" else str(Path(recording).with_suffix(".html"))
+    file = Path(out)
+    try:
+        file.write_text(page, encoding="utf-8")
+    except OSError as error:
+        fail(f"cannot write {out}: {error.strerror}", ExitCode.USAGE)
+    click.echo(f"wrote {out}", err=True)
+    if opens:
+        click.launch(file.resolve().as_uri())
+
+
+def _print_json(rows: Iterable[Row]) -> None:
+    import msgspec  # noqa: PLC0415 - few want this
+
+    for row in rows:
+        click.echo(msgspec.json.encode(row).decode("utf-8", "replace"))
+
+
+def _print_lines(rows: Iterable[Row], facts: PageFacts, *, whole: bool) -> None:
+    from wigwag.tracing.text_lines import facts_line, text_lines  # noqa: PLC0415
+
+    click.secho(facts_line(facts), bold=True)
+    is_clipped = sys.stdout.isatty() and not whole
+    width = shutil.get_terminal_size().columns if is_clipped else None
+    for line in text_lines(rows, whole=whole, width=width):
+        row = line.row
+        colour = "red" if row.bad else "yellow" if row.is_failure else _COLOURS.get(row.sender)
+        head = click.style(line.head, dim=True)
+        label = click.style(line.label, fg=colour)
+        took = click.style(line.took, dim=True) if line.took else ""
+        click.echo(" ".join(part for part in (head, label, line.about, took) if part))
+        if line.whole:
+            click.echo(line.whole)

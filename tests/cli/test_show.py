@@ -1,0 +1,96 @@
+"""`wigwag show`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import wigwag, wigwag_at_terminal
+from tests.unit.tracing.recordings import Told
+from wigwag.cli.exit_codes import ExitCode
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    told = Told()
+    told.greets()
+    told.asks(1, "tools/call", {"name": "add", "arguments": {"a": 1}})
+    told.refuses(1, -32602, "Invalid params: b is missing")
+    told.asks(2, "tools/list")
+    told.answers(2, {"tools": [{"name": "add"}]})
+    told.ends()
+    return told.write(tmp_path / "trace.jsonl")
+
+
+def test_it_prints_one_message_a_line(recording: Path) -> None:
+    ran = wigwag("show", recording)
+    assert ran.code == ExitCode.DONE, ran
+    assert ran.out.splitlines()[0].startswith("python server.py (stdio, 2025-11-25 legacy")
+    assert ran.out.splitlines()[4:6] == [
+        '    4.0000 → #1 tools/call add {"a":1}',
+        "    5.0000 ← #1 tools/call error -32602 Invalid params: b is missing (1 s)",
+    ]
+
+
+def test_at_a_terminal_lines_end_at_its_edge_and_have_colours(recording: Path) -> None:
+    with wigwag_at_terminal("show", recording, "--failures") as person:
+        person.see("\x1b[31mtools/call error\x1b[0m")
+        assert person.exit_code() == ExitCode.DONE
+
+
+def test_it_prints_json_for_programs_one_row_a_line(recording: Path) -> None:
+    ran = wigwag("show", recording, "--json", "--id", "1")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert [(row["kind"], row["method"]) for row in rows] == [
+        ("request", "tools/call"),
+        ("error", "tools/call"),
+    ]
+    assert rows[1]["took"] == 1.0
+    assert rows[0]["raw"]["params"]["arguments"] == {"a": 1}
+
+
+def test_a_page_goes_into_a_pipe_or_a_file(recording: Path) -> None:
+    piped = wigwag("show", recording, "--html")
+    assert piped.out.startswith("<!doctype html>")
+    page = recording.with_name("page.html")
+    written = wigwag("show", "-", "--out", page, stdin=recording.read_text())
+    assert (written.code, written.out, written.err) == (ExitCode.DONE, "", f"wrote {page}\n")
+    assert page.read_text(encoding="utf-8") == piped.out
+
+
+def test_at_a_terminal_the_page_is_written_beside_the_recording(recording: Path) -> None:
+    with wigwag_at_terminal("show", recording, "--html") as person:
+        person.see(f"wrote {recording.with_suffix('.html')}")
+        assert person.exit_code() == ExitCode.DONE
+    assert recording.with_suffix(".html").exists()
+
+
+def test_a_misspelt_method_gets_the_nearest_match(recording: Path) -> None:
+    ran = wigwag("show", recording, "--method", "tool/list")
+    assert ran.code == ExitCode.USAGE
+    assert "the recording has no tool/list; did you mean tools/list?" in ran.err
+    assert "there are: initialize, notif" in wigwag("show", recording, "--method", "zzz").err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("missing.jsonl", None, "there is no file"),
+        ("server.py", "print('x')", "is no recording of `wigwag trace`"),
+        ("empty.jsonl", "", "is empty"),
+    ],
+)
+def test_what_is_no_recording_is_told(
+    tmp_path: Path, name: str, text: str | None, what: str
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    ran = wigwag("show", tmp_path / name)
+    assert (ran.code, ran.out) == (ExitCode.USAGE, "")
+    assert what in ran.err
+
+
+def test_the_page_is_not_sifted(recording: Path) -> None:
+    ran = wigwag("show", recording, "--html", "--failures")
+    assert ran.code == ExitCode.USAGE
+    assert "it is sifted there" in ran.err
