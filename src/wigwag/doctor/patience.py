@@ -18,6 +18,8 @@ class Patience(Struct, frozen=True, kw_only=True):
         exit: For a server to leave when its input is closed; and for what it leaves behind.
         connect: For a connection to a URL.
         idle: How long a stream is listened to that should stay open.
+        keep_alive: Within which a silent stream should have a sign of life; judged only where
+            `idle` is as long.
         total: For all questions about what a server offers.
     """
 
@@ -28,4 +30,5 @@ class Patience(Struct, frozen=True, kw_only=True):
     exit: float = 3.0
     connect: float = 10.0
     idle: float = 5.0
+    keep_alive: float = 30.0
     total: float = 60.0

@@ -3,24 +3,184 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.patience import Patience
+from wigwag.doctor.url_checks.answers import check_answer, check_modern_headers
+from wigwag.doctor.url_checks.authorization import check_authorization
+from wigwag.doctor.url_checks.certificates import check_certificate
+from wigwag.doctor.url_checks.connections import (
+    check_connections,
+    check_spelling,
+    find_addresses,
+)
+from wigwag.doctor.url_checks.exchanges import Asker, Exchange
+from wigwag.doctor.url_checks.first_bytes import explain_first_bytes
+from wigwag.doctor.url_checks.hosts import check_origin, host_refusal
+from wigwag.doctor.url_checks.http_sse import check_http_sse
+from wigwag.doctor.url_checks.messages import initialize, modern
+from wigwag.doctor.url_checks.pages import check_pages
+from wigwag.doctor.url_checks.paths import explain_path, find_nearby, speaks_mcp
+from wigwag.doctor.url_checks.redirects import follow_redirects, is_redirect
+from wigwag.doctor.url_checks.refusals import explain_answer, explain_refusal
+from wigwag.doctor.url_checks.sessions import check_sessions, end_session
+from wigwag.doctor.url_checks.streams import (
+    check_progress,
+    check_standalone_stream,
+    check_subscription,
+)
+from wigwag.oauth.urls import read_url
+from wigwag.transports.http_client_engine import TLS, public_url
 
 __all__ = ["check_url"]
 
+_UNAUTHORIZED = 401
+
 
 async def check_url(
-    url: str, *, headers: Mapping[str, str] | None = None, patience: Patience, facts: Facts
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    tls: TLS | None = None,
+    call: tuple[str, dict[str, Any]] | None = None,
+    patience: Patience,
+    facts: Facts,
 ) -> AsyncIterator[Finding]:
     """Examine the way to a server at a URL, step by step, and yield what is wrong.
 
+    The server is asked who it is, in each era, and for signs of life; its streams are listened to.
+    What it names as the source of tokens is fetched and read, and nothing is sent there.
+
     Args:
         url: The URL, as the host has it.
-        headers: What each request carries besides.
+        headers: What each request carries besides; never told.
+        tls: Which HTTPS servers are trusted, as `ssl` of `Client`.
+        call: A tool that reports progress and its arguments, to see whether the reports come when
+            they are made. No tool is called without it.
         patience: How long to wait.
         facts: Takes what else is found out.
+
+    Raises:
+        TransportError: aiohttp is not installed, or certificates cannot be read.
     """
-    none: tuple[Finding, ...] = ()
-    for finding in none:
+    spelling = check_spelling(url)
+    if spelling is not None:
+        yield spelling
+        return
+    asker = Asker(url, headers=headers or {}, tls=tls, patience=patience)
+    asker, greeting, findings = await _arrive(asker, facts)
+    for finding in findings:
+        yield finding
+    if greeting is None:
+        return
+    try:
+        discovered = await asker.post(modern("server/discover"))
+        if speaks_mcp(greeting) or speaks_mcp(discovered):
+            async for finding in _check_answers(asker, greeting, discovered, call, facts):
+                yield finding
+        else:
+            for finding in await _explain(asker, greeting, discovered, facts):
+                yield finding
+    finally:
+        await end_session(asker, greeting)
+
+
+async def _arrive(asker: Asker, facts: Facts) -> tuple[Asker, Exchange | None, list[Finding]]:
+    """Find the way to the URL, and from there to where it redirects.
+
+    Returns:
+        What asks there, what it got for `initialize`, and what is wrong; nothing was got if there
+        is nothing to go on with.
+    """
+    findings = await _check_way(asker, facts)
+    if any(finding.severity == "error" for finding in findings):
+        return asker, None, findings
+    greeting = await asker.post(initialize())
+    if not is_redirect(greeting):
+        return asker, greeting, findings
+    asker, more = await follow_redirects(asker, greeting)
+    findings += more
+    if any(finding.severity == "error" for finding in more):
+        return asker, None, findings
+    return asker, await asker.post(initialize()), findings
+
+
+async def _check_way(asker: Asker, facts: Facts) -> list[Finding]:
+    """Look whether there is a connection to be had."""
+    from wigwag.transports.http_client_aiohttp import proxy_of  # noqa: PLC0415 - slow
+
+    url = read_url(asker.url)
+    proxy = proxy_of(asker.url)
+    if proxy is not None:  # which looks up names itself, and may be the only way
+        facts["proxy"] = public_url(proxy)
+        return [
+            Finding(
+                "proxy-used",
+                "note",
+                "requests go through the proxy that the environment names",
+                f"proxy: {facts['proxy']}",
+                f"if the server should be reached directly, add {url.host} to NO_PROXY; a host "
+                "started from a desktop may not have these variables",
+            )
+        ]
+    addresses = await find_addresses(url, asker.patience)
+    if isinstance(addresses, Finding):
+        return [addresses]
+    findings = await check_connections(url, addresses, asker.patience, facts)
+    if url.scheme == "https" and not any(each.severity == "error" for each in findings):
+        fault = await check_certificate(asker, url, facts)
+        findings += [] if fault is None else [fault]
+    return findings
+
+
+async def _explain(
+    asker: Asker, greeting: Exchange, discovered: Exchange, facts: Facts
+) -> list[Finding]:
+    """Find out why there is no answer of MCP."""
+    for exchange in (greeting, discovered):
+        if exchange.status == _UNAUTHORIZED:
+            return await check_authorization(asker, exchange, facts)
+    if not greeting.has_response:
+        strange = None if greeting.state == "late" else await explain_first_bytes(asker)
+        silent = strange or explain_answer(asker, greeting)
+        return [] if silent is None else [silent]
+    refusal = explain_refusal(asker, greeting) or await host_refusal(asker, greeting)
+    if refusal is not None:
+        return [refusal]
+    old = await check_http_sse(asker)
+    if old is not None:
+        return old
+    nearby = await find_nearby(asker, greeting)
+    if nearby is not None:
+        return [nearby]
+    return [explain_answer(asker, greeting) or explain_path(asker, greeting)]
+
+
+async def _check_answers(
+    asker: Asker,
+    greeting: Exchange,
+    discovered: Exchange,
+    call: tuple[str, dict[str, Any]] | None,
+    facts: Facts,
+) -> AsyncIterator[Finding]:
+    """Look closer at a server that speaks MCP."""
+    is_legacy = greeting.result is not None
+    findings = check_answer(asker, greeting if is_legacy else discovered, facts)
+    if is_legacy:
+        findings += await check_sessions(asker, greeting, facts)
+        findings += await check_standalone_stream(asker, greeting, facts)
+    for finding in findings:
+        yield finding
+    for finding in await check_modern_headers(asker, discovered):
+        yield finding
+    for finding in await check_subscription(asker, discovered, facts):
+        yield finding
+    if call is not None:
+        how = None if discovered.result is not None else greeting
+        for finding in await check_progress(asker, how, *call):
+            yield finding
+    for finding in await check_pages(asker, is_modern=not is_legacy):
+        yield finding
+    for finding in await check_origin(asker):
         yield finding
