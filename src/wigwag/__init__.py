@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         RequestFailed,
         RequestTimedOut,
         ResourceNotFound,
+        ServerNotLoaded,
         ServerStartFailed,
         ServerUnreachable,
         SessionLost,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from wigwag.server.context import Context
     from wigwag.server.files import safe_join
     from wigwag.server.limits import Limits
+    from wigwag.server.loading import load_server
     from wigwag.server.parameters.dependencies import Depends, Resolve
     from wigwag.server.parameters.header import Header
     from wigwag.server.principal import Principal
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from wigwag.server.results.media import Audio, File, Image
     from wigwag.server.results.prompt_messages import AssistantMessage, Message, UserMessage
     from wigwag.server.results.tool_results import ToolResult
+    from wigwag.server.running import run_server
     from wigwag.server.server import Server
     from wigwag.server.uris.resource_uris import ResourceSecurity
     from wigwag.server.uris.templates import UriTemplate
@@ -160,6 +163,7 @@ _HOMES = {
     "ResourcesListChanged": "wigwag.client.listening",
     "Sample": "wigwag.server.asking.resolver_questions",
     "Server": "wigwag.server.server",
+    "ServerNotLoaded": "wigwag.errors",
     "ServerStartFailed": "wigwag.errors",
     "ServerUnreachable": "wigwag.errors",
     "SessionLost": "wigwag.errors",
@@ -188,8 +192,10 @@ _HOMES = {
     "elicit_url": "wigwag.server.asking.questions",
     "list_roots": "wigwag.server.asking.questions",
     "load_configuration": "wigwag.client.configuration",
+    "load_server": "wigwag.server.loading",
     "log_in": "wigwag.client.authorization.accounts",
     "log_out": "wigwag.client.authorization.accounts",
+    "run_server": "wigwag.server.running",
     "safe_join": "wigwag.server.files",
     "sample": "wigwag.server.asking.questions",
     "terminal_elicitation": "wigwag.client.terminal",
@@ -254,6 +260,7 @@ __all__ = [
     "ResourcesListChanged",
     "Sample",
     "Server",
+    "ServerNotLoaded",
     "ServerStartFailed",
     "ServerUnreachable",
     "SessionLost",
@@ -283,8 +290,10 @@ __all__ = [
     "elicit_url",
     "list_roots",
     "load_configuration",
+    "load_server",
     "log_in",
     "log_out",
+    "run_server",
     "safe_join",
     "sample",
     "terminal_elicitation",

@@ -24,6 +24,7 @@
     │   ├── AuthorizationUnavailable  the authorization server cannot answer at the moment
     │   ├── InsufficientScope         the token does not allow this, and asking for more was no use
     │   └── RegistrationFailed        the authorization server does not know this client
+    ├── ServerNotLoaded             the code of a server cannot be loaded, or has no server in it
     ├── InvalidToken                raised by a token verifier: the token is not good here
     ├── VerifierUnavailable         raised by a token verifier: nobody can tell at the moment
     └── ToolError                   raised by a tool: a failure the model should read
@@ -60,6 +61,7 @@ __all__ = [
     "RequestFailed",
     "RequestTimedOut",
     "ResourceNotFound",
+    "ServerNotLoaded",
     "ServerStartFailed",
     "ServerUnreachable",
     "SessionLost",
@@ -348,6 +350,13 @@ class InsufficientScope(AuthorizationFailed):
         super().__init__(reason, where, advice)
         self.args = (reason, where, advice, scopes)  # as for pickle
         self.scopes = scopes
+
+
+class ServerNotLoaded(McpError):
+    """The code of a server cannot be loaded, or there is no server in it.
+
+    The text has the file and the line of the code that is to be changed, and none of Wigwag's.
+    """
 
 
 class InvalidToken(McpError):

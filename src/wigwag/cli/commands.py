@@ -27,6 +27,7 @@ class Entry(NamedTuple):
 
 # In the order of the list: to serve, to use a server, to find out what is wrong, the rest.
 _COMMANDS: Final = {
+    "run": Entry("wigwag.cli.run", "Serve the server in a file or a module."),
     "ping": Entry("wigwag.cli.ping", "Ask a server for a sign of life, and time it."),
     "show": Entry("wigwag.cli.show", "Make a recording readable, as text or as a page."),
 }

@@ -20,6 +20,7 @@ from wigwag.errors import (
     ProtocolError,
     RequestFailed,
     RequestTimedOut,
+    ServerNotLoaded,
     ToolFailed,
     TransportError,
 )
@@ -47,7 +48,7 @@ _CODES = (
     (RequestTimedOut, ExitCode.TIMED_OUT),
     (TimeoutError, ExitCode.TIMED_OUT),
     (RequestFailed, ExitCode.REFUSED),
-    (TransportError, ExitCode.NOT_CONNECTED),
+    ((TransportError, ServerNotLoaded), ExitCode.NOT_CONNECTED),
     (ToolFailed, ExitCode.FAILED),
     # What the library says of arguments that make no sense, and of files that cannot be read.
     ((ValueError, TypeError, OSError), ExitCode.USAGE),

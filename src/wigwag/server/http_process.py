@@ -11,7 +11,7 @@ import contextlib
 import logging
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from wigwag.errors import TransportError
@@ -46,12 +46,27 @@ def run_http(
     """
     serving = make_http_server(app, certfile=certfile, keyfile=keyfile)
     sockets = bind_tcp(host, port, backlog=BACKLOG)
+    where = address_of(sockets[0], app.path, "https" if certfile else "http")
+    serve_sockets(app, serving, sockets, lambda: announce(name, where))
+
+
+def serve_sockets(
+    app: HttpApp, serving: Any, sockets: list[socket.socket], on_ready: Callable[[], None]
+) -> None:
+    """Serve on sockets that listen already, until the process is told to stop.
+
+    Args:
+        app: The application.
+        serving: What `make_http_server` has returned.
+        sockets: Where; they are closed in the end.
+        on_ready: Called once it serves.
+    """
 
     async def serve(started: asyncio.Event, stop: asyncio.Event) -> None:
         await app.start()
         started.set()
         running = asyncio.get_running_loop().create_task(serving.serve(sockets=sockets))
-        _announce(app, name, sockets[0], "https" if certfile else "http")
+        on_ready()
         await first(asyncio.shield(running), stop.wait())
         serving.should_exit = True
         await running
@@ -154,10 +169,13 @@ def _loop_factory() -> Any:
     return uvloop.new_event_loop
 
 
-def _announce(app: HttpApp, name: str, listener: socket.socket, scheme: str) -> None:
-    """Say where to connect to."""
+def address_of(listener: socket.socket, path: str, scheme: str) -> str:
+    """Return the URL of what listens on a socket."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    print(  # noqa: T201 - to whoever has started it
-        f"{name} listens on {scheme}://{shown}:{port}{app.path or '/'}", file=sys.stderr, flush=True
-    )
+    return f"{scheme}://{shown}:{port}{path or '/'}"
+
+
+def announce(name: str, where: str) -> None:
+    """Say where to connect to."""
+    print(f"{name} listens on {where}", file=sys.stderr, flush=True)  # noqa: T201 - to a person

@@ -10,13 +10,20 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, Protocol
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from wigwag.runtime.failures import log_failure, must_pass
 from wigwag.runtime.server_connection import ServerConnection
 from wigwag.schema import Implementation
 from wigwag.server.departure import Departure
 from wigwag.transports.contract import Connection
+
+if TYPE_CHECKING:
+    from wigwag.transports.stdio_server import Wire
+
+is_being_loaded: Final = ContextVar("is_being_loaded", default=False)
+"""Whether a program is only loaded, for its server to be run afterwards."""
 
 _logger = logging.getLogger("wigwag.server")
 
@@ -44,17 +51,24 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _INTERRUPTED: Final = 130  # what a shell reports for a program ended by Ctrl+C
 
 
-def run_stdio(server: Runnable) -> None:
-    """Serve the host that started this process, over its standard streams."""
+def run_stdio(server: Runnable, wire: Wire | None = None) -> None:
+    """Serve the host that started this process, over its standard streams.
+
+    Args:
+        server: What serves.
+        wire: The standard streams, if they were taken already.
+    """
     from wigwag.transports.stdio_server import (  # noqa: PLC0415
         is_interactive,
         open_stdio,
         take_standard_streams,
     )
 
-    if is_interactive():
-        _introduce(server)
-    wire = take_standard_streams()
+    if wire is None:
+        if is_interactive():
+            program = os.path.abspath(sys.argv[0])  # a host has another working folder
+            introduce(server, [sys.executable, program, *sys.argv[1:]])
+        wire = take_standard_streams()
     departure = Departure()
 
     async def serve(started: asyncio.Event, stop: asyncio.Event) -> None:
@@ -219,17 +233,20 @@ def _announce(server: Runnable, listener: asyncio.Server) -> None:
         print(f"{server.info.name} listens on {where}", file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _introduce(server: Runnable) -> None:
-    """Tell a person at a terminal what this program is."""
+def introduce(server: Runnable, command: list[str]) -> None:
+    """Tell a person at a terminal what this program is.
+
+    Args:
+        server: What serves.
+        command: What a host starts it with, whatever its working folder.
+    """
     import shlex  # noqa: PLC0415 - a server that a host starts never gets here
 
     info = server.info
-    program = os.path.abspath(sys.argv[0])  # a host has another working folder
-    command = shlex.join([sys.executable, program, *sys.argv[1:]])
     print(  # noqa: T201 - to a person, who is there
         f"{info.name} {info.version} is an MCP server. It speaks JSON-RPC on its standard input\n"
         "and output, and is meant to be started by an MCP host, with this command:\n\n"
-        f"    {command}\n\n"
+        f"    {shlex.join(command)}\n\n"
         "To talk to it by hand, type one JSON message a line; Ctrl+D ends it.",
         file=sys.stderr,
     )

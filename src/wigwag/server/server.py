@@ -148,6 +148,7 @@ class Server(Registry):
         )
         # Made here, as handlers in threads must not each make one.
         self._state_keys = tuple(state_keys) or (os.urandom(32),)
+        self._has_state_keys = bool(state_keys)
         self._keeper: Keeper | None = None
         if state_keys:
             self.keeper  # noqa: B018 - a key that is no good is to be noticed here
@@ -196,6 +197,17 @@ class Server(Registry):
             limits, seal = self.limits, Seal(self._state_keys)
             self._keeper = Keeper(seal, self.info.name, limits.state_lifetime, limits.state_bytes)
         return self._keeper
+
+    def share_state_key(self, key: bytes) -> None:
+        """Seal with a key that other processes have too, unless it was given keys of its own.
+
+        To be called before it serves.
+
+        Args:
+            key: At least 32 random bytes.
+        """
+        if not self._has_state_keys:
+            self._state_keys = (key,)
 
     @property
     def middleware(self) -> MiddlewareList[Middleware]:
@@ -314,17 +326,9 @@ class Server(Registry):
             SystemExit: It cannot serve, as the streams are closed or the address is taken; the
                 text says which.
             ValueError: There is no such transport, or its `path` is missing.
-            RuntimeError: An event loop runs already.
+            RuntimeError: An event loop runs already, or the program is only loaded.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
-            raise RuntimeError(
-                "run() makes an event loop of its own; within one, await serve(connection), or "
-                "give http_app() to an ASGI server"
-            )
+        _check_may_run()
         is_http = transport in ("http", "streamable-http")
         if http and not is_http:
             raise TypeError(f"{', '.join(http)} is for HTTP, not for {transport}")
@@ -591,3 +595,26 @@ class Server(Registry):
         )
         self._hearing.add(task)
         task.add_done_callback(self._hearing.discard)
+
+
+def _check_may_run() -> None:
+    """Refuse to run a server where it cannot, or is not meant to.
+
+    Raises:
+        RuntimeError: An event loop runs already, or the program is only loaded.
+    """
+    from wigwag.server.process import is_being_loaded  # noqa: PLC0415 - only who serves needs it
+
+    if is_being_loaded.get():
+        raise RuntimeError(
+            "this server runs itself while it is only loaded: put run() below "
+            'if __name__ == "__main__":'
+        )
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "run() makes an event loop of its own; within one, await serve(connection), or "
+        "give http_app() to an ASGI server"
+    )
