@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
+from typing import Any
 
 from wigwag.client.client import Client
+from wigwag.doctor.capabilities import check_declared
 from wigwag.doctor.findings import Facts, Finding
+from wigwag.doctor.grouping import grouped
+from wigwag.doctor.instructions import check_introduction
+from wigwag.doctor.listing import KINDS, Kind, list_everything
 from wigwag.doctor.patience import Patience
+from wigwag.doctor.prompts import check_prompts
+from wigwag.doctor.resources import check_resources, check_templates
+from wigwag.doctor.results import check_results
+from wigwag.doctor.tools import check_tools
+from wigwag.errors import TransportError
+from wigwag.protocol.gates import server_declares
+from wigwag.schema import MODERN_REVISIONS
 
 __all__ = ["check_contents"]
 
@@ -16,11 +29,89 @@ async def check_contents(
 ) -> AsyncIterator[Finding]:
     """Examine what a server offers, over an open client, and yield what is wrong.
 
+    Everything is listed; some of what can be read is read. Of the tools those are called that say
+    that they only read and that need no arguments, where they promise what they return.
+
     Args:
         client: A connected client of the server.
-        patience: How long to wait.
-        facts: Takes what else is found out.
+        patience: How long to wait; the client has its own limits for each answer.
+        facts: Takes `offers`, how many there are of each kind, and `schemas_checked`.
     """
-    none: tuple[Finding, ...] = ()
-    for finding in none:
+    findings: list[Finding] = []
+    examination = _Examination(client, findings)
+    try:
+        await examination.run()
+    except TransportError as error:
+        findings.append(_dies(examination.step, error))
+    facts["offers"] = {kind: len(items) for kind, items in examination.listed.items()}
+    facts["schemas_checked"] = find_spec("jsonschema_rs") is not None
+    for finding in grouped(findings):
         yield finding
+
+
+class _Examination:
+    """One look at all that a server offers.
+
+    Attributes:
+        listed: What it has listed, by the names of the kinds.
+        step: What it is asked for at the moment.
+    """
+
+    def __init__(self, client: Client, findings: list[Finding]) -> None:
+        self.listed: dict[str, list[dict[str, Any]]] = {}
+        self.step = ""
+        self._client = client
+        self._findings = findings
+
+    async def run(self) -> None:
+        """Look at everything.
+
+        Raises:
+            TransportError: The server has gone meanwhile.
+        """
+        for kind in KINDS:
+            await self._list(kind)
+        tools, prompts = self.listed["tool"], self.listed["prompt"]
+        resources = self.listed["resource"]
+        is_modern = self._client.revision in MODERN_REVISIONS
+        self._findings += check_tools(tools, is_modern=is_modern)
+        self._findings += check_templates(self.listed["resource template"])
+        self._findings += check_introduction(
+            self._client.server_info, self._client.instructions, self._names()
+        )
+        self.step = "what it declares"
+        self._findings += await check_declared(self._client, prompts, resources)
+        self.step = "its resources"
+        self._findings += await check_resources(self._client, resources)
+        self.step = "its prompts"
+        self._findings += await check_prompts(self._client, prompts)
+        self.step = "the results of its tools"
+        self._findings += await check_results(self._client, tools)
+
+    async def _list(self, kind: Kind) -> None:
+        client = self._client
+        self.step = f"its {kind.name}s"
+        self.listed[kind.name] = []
+        if server_declares(client.capabilities, kind.method, client.revision):
+            listed = await list_everything(client, kind)
+            self.listed[kind.name] = listed.items
+            self._findings += listed.findings
+
+    def _names(self) -> set[str]:
+        return {
+            item[key]
+            for items in self.listed.values()
+            for item in items
+            for key in ("name", "uri", "uriTemplate")
+            if isinstance(item.get(key), str)
+        }
+
+
+def _dies(step: str, error: TransportError) -> Finding:
+    return Finding(
+        "dies-of-request",
+        "error",
+        f"the server is gone when it is asked for {step}",
+        str(error),
+        "see what it says at its end, and let what fails become an error that is answered",
+    )

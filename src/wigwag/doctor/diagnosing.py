@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wigwag.client.client import Client
 from wigwag.client.link import Timeouts
-from wigwag.client.targets import resolve_target
+from wigwag.client.targets import Opener, opener_for, resolve_target
 from wigwag.doctor.contents import check_contents
-from wigwag.doctor.eras import Connect, check_eras
+from wigwag.doctor.eras import check_eras
 from wigwag.doctor.findings import Diagnosis, Facts, Finding, gravest_first
 from wigwag.doctor.patience import Patience
 from wigwag.errors import McpError
@@ -26,6 +26,18 @@ __all__ = ["diagnose"]
 OnStep = Callable[[str], object]
 
 
+class Ways(NamedTuple):
+    """The ways to talk to the server that is examined.
+
+    Attributes:
+        client: Makes a client of it, not connected yet.
+        opener: Opens bare connections to it.
+    """
+
+    client: Callable[[], Client]
+    opener: Opener
+
+
 async def diagnose(
     target: Any,
     *,
@@ -38,8 +50,9 @@ async def diagnose(
 ) -> Diagnosis:
     """Find out what is wrong with a server, and what to change.
 
-    It is started, or connected to, several times, as a host would do it; what it offers is listed,
-    and no tool is called.
+    It is started, or connected to, several times, as a host would do it. What it offers is listed,
+    and some of what can be read is read. No tool is called but those that say that they only read,
+    that need no arguments, and that promise what they return.
 
     Args:
         target: What `Client` takes: a command as a list, a URL, a Python file, an entry of a
@@ -59,16 +72,15 @@ async def diagnose(
     patience = patience or Patience()
     examination = _Examination(patience, on_step or (lambda _: None))
     found = resolve_target(target)
-    connect: Connect
     if found is None:
         title = str(target)
-        connect = partial(_client, target, patience)
-        findings = [finding async for finding in examination.of_answers(connect)]
+        ways = _ways(target, patience)
+        findings = [finding async for finding in examination.of_answers(ways)]
     elif isinstance(found, StdioServerParameters):
         server = _laid_over(found, env, cwd)
         title = str(server)
-        connect = partial(_client, server, patience)
-        findings = [finding async for finding in examination.of_process(server, connect)]
+        ways = _ways(server, patience, on_stderr=lambda _: None)
+        findings = [finding async for finding in examination.of_process(server, ways)]
     else:
         from wigwag.transports.http_client_engine import public_url  # noqa: PLC0415 - as it says
 
@@ -76,8 +88,8 @@ async def diagnose(
         given = {**found.headers, **(headers or {})}
         options: dict[str, Any] = {"headers": given or None}
         options["auth"] = found.auth if auth is None else auth
-        connect = partial(_client, found.url, patience, **options)
-        findings = [finding async for finding in examination.of_url(found.url, given, connect)]
+        ways = _ways(found.url, patience, **options)
+        findings = [finding async for finding in examination.of_url(found.url, given, ways)]
     return Diagnosis(title, gravest_first(findings), examination.facts)
 
 
@@ -89,9 +101,7 @@ class _Examination:
         self._patience = patience
         self._on_step = on_step
 
-    async def of_process(
-        self, server: StdioServerParameters, connect: Connect
-    ) -> AsyncIterator[Finding]:
+    async def of_process(self, server: StdioServerParameters, ways: Ways) -> AsyncIterator[Finding]:
         from wigwag.doctor.processes import check_process  # noqa: PLC0415 - not for URLs
 
         self._on_step("starting the server as a host would")
@@ -99,11 +109,11 @@ class _Examination:
         async for finding in check_process(server, patience=self._patience, facts=self.facts):
             has_fault |= finding.severity == "error"
             yield finding
-        async for finding in self.of_answers(connect, is_explained=has_fault):
+        async for finding in self.of_answers(ways, is_explained=has_fault):
             yield finding
 
     async def of_url(
-        self, url: str, headers: Mapping[str, str], connect: Connect
+        self, url: str, headers: Mapping[str, str], ways: Ways
     ) -> AsyncIterator[Finding]:
         from wigwag.doctor.urls import check_url  # noqa: PLC0415 - not for processes
 
@@ -113,32 +123,25 @@ class _Examination:
         async for finding in checking:
             has_fault |= finding.severity == "error"
             yield finding
-        async for finding in self.of_answers(connect, is_explained=has_fault):
+        async for finding in self.of_answers(ways, is_explained=has_fault):
             yield finding
 
-    async def of_answers(
-        self, connect: Connect, *, is_explained: bool = False
-    ) -> AsyncIterator[Finding]:
+    async def of_answers(self, ways: Ways, *, is_explained: bool = False) -> AsyncIterator[Finding]:
         """Examine what a server says, if it can be connected to.
 
         Args:
-            connect: Makes clients of it.
+            ways: The ways to talk to it.
             is_explained: Whether it is known already why that cannot be.
         """
         self._on_step("connecting to it")
-        client = connect("auto")
+        client = ways.client()
         try:
             await client.connect()
         except McpError as error:
             await client.close()
             if not is_explained:
-                yield Finding(
-                    "cannot-connect",
-                    "error",
-                    "a client cannot connect to the server",
-                    str(error),
-                    "see what the server says, and whether it is an MCP server at all",
-                )
+                async for finding in self._of_refusal(ways.opener, error):
+                    yield finding
             return
         try:
             self._on_step("looking at what it offers")
@@ -146,18 +149,40 @@ class _Examination:
                 yield finding
         finally:
             await client.close()
-        self._on_step("trying each revision of the protocol")
-        async for finding in check_eras(connect, patience=self._patience, facts=self.facts):
+        async for finding in self._of_eras(ways.opener):
             yield finding
 
+    async def _of_eras(self, opener: Opener) -> AsyncIterator[Finding]:
+        self._on_step("trying each revision of the protocol")
+        try:
+            async for finding in check_eras(opener, patience=self._patience, facts=self.facts):
+                yield finding
+        finally:
+            if opener.auth is not None:
+                await opener.auth.aclose()
 
-def _client(target: Any, patience: Patience, mode: str, **options: Any) -> Client:
-    if isinstance(target, StdioServerParameters):
-        options["on_stderr"] = lambda _: None
+    async def _of_refusal(self, opener: Opener, error: McpError) -> AsyncIterator[Finding]:
+        """Find out why no client can connect."""
+        is_explained = False
+        async for finding in self._of_eras(opener):
+            is_explained |= finding.severity == "error"
+            yield finding
+        if not is_explained:
+            yield Finding(
+                "cannot-connect",
+                "error",
+                "a client cannot connect to the server",
+                str(error),
+                "see what the server says, and whether it is an MCP server at all",
+            )
+
+
+def _ways(target: Any, patience: Patience, **options: Any) -> Ways:
     limits = Timeouts(
         request=patience.answer, ceiling=patience.total, connect=patience.start, probe=None
     )
-    return Client(target, mode=mode, timeouts=limits, heal=False, cache=False, **options)
+    client = partial(Client, target, timeouts=limits, heal=False, cache=False, **options)
+    return Ways(client, opener_for(target, **options))
 
 
 def _laid_over(

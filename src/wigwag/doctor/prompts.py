@@ -1,0 +1,80 @@
+"""Finds out what is wrong with the prompts that a server lists, and gets some of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from wigwag.client.client import Client
+from wigwag.doctor.findings import Finding
+from wigwag.doctor.media import check_icons
+from wigwag.errors import RequestFailed, RequestTimedOut
+from wigwag.schema import MISSING_REQUIRED_CLIENT_CAPABILITY, PROMPTS_GET, GetPromptResult
+
+__all__ = ["check_prompts"]
+
+# So many are got: where these are right, the rest most likely is.
+_MAX_GOT: Final = 5
+
+
+async def check_prompts(client: Client, prompts: list[dict[str, Any]]) -> list[Finding]:
+    """Find what is wrong with prompts; those that need no arguments are got.
+
+    Args:
+        client: A connected client of the server.
+        prompts: As the server lists them.
+
+    Raises:
+        TransportError: The server has gone.
+    """
+    findings: list[Finding] = []
+    names = []
+    for prompt in prompts:
+        name = prompt.get("name")
+        if isinstance(name, str):
+            findings += check_icons(prompt, name)
+            if not _needs_arguments(prompt):
+                names.append(name)
+    for name in names[:_MAX_GOT]:
+        finding = await _get(client, name)
+        if finding is not None:
+            findings.append(finding)
+    return findings
+
+
+def _needs_arguments(prompt: dict[str, Any]) -> bool:
+    arguments = prompt.get("arguments")
+    if not isinstance(arguments, list):
+        return False
+    return any(not isinstance(each, dict) or each.get("required") for each in arguments)
+
+
+async def _get(client: Client, name: str) -> Finding | None:
+    try:
+        result = await client.request(PROMPTS_GET, {"name": name})
+    except (RequestFailed, RequestTimedOut) as error:
+        if getattr(error, "code", None) == MISSING_REQUIRED_CLIENT_CAPABILITY:
+            return None  # it wants to ask the user, say
+        return Finding(
+            "prompt-fails",
+            "error",
+            "a prompt that needs no arguments cannot be got",
+            str(error),
+            "see why in the log of the server; arguments that it cannot do without are `required`",
+            name,
+        )
+    if isinstance(result, dict) and result.get("resultType", "complete") != "complete":
+        return None
+    try:
+        msgspec.convert(result, GetPromptResult)
+    except msgspec.ValidationError as error:
+        return Finding(
+            "malformed-prompt-result",
+            "error",
+            "what a prompt gives is not as its schema wants it; strict hosts refuse it",
+            str(error),
+            "give `messages`, each with a role, user or assistant, and one block of content",
+            name,
+        )
+    return None
