@@ -93,8 +93,10 @@ async def check_declared(client: Client, prompts: list[Any], resources: list[Any
     can_subscribe = getattr(declared.resources, "subscribe", False) is True
     uri = next((each["uri"] for each in resources if isinstance(each.get("uri"), str)), None)
     if can_subscribe and uri is not None:
-        for method in (RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE):
-            findings += await _try(client, "resources.subscribe", method, {"uri": uri})
+        found = await _try(client, "resources.subscribe", RESOURCES_SUBSCRIBE, {"uri": uri})
+        findings += found or await _try(
+            client, "resources.subscribe", RESOURCES_UNSUBSCRIBE, {"uri": uri}
+        )
     return findings
 
 

@@ -165,7 +165,7 @@ class _Examination:
         """Find out why no client can connect."""
         is_explained = False
         async for finding in self._of_eras(opener):
-            is_explained |= finding.severity == "error"
+            is_explained |= finding.is_fault
             yield finding
         if not is_explained:
             yield Finding(

@@ -22,6 +22,7 @@ from wigwag.errors import (
     RequestFailed,
     RequestTimedOut,
 )
+from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
 from wigwag.protocol.client import may_be_http_sse
 from wigwag.schema import (
     INITIALIZE,
@@ -31,6 +32,7 @@ from wigwag.schema import (
     REVISIONS,
     SERVER_DISCOVER,
     TOOLS_LIST,
+    UNSUPPORTED_PROTOCOL_VERSION,
     DiscoverResult,
     InitializeResult,
 )
@@ -127,7 +129,7 @@ class _Trial:
     async def run(self) -> list[Finding]:
         """Try the newest of each era first, then the rest, and what does not exist."""
         findings = [*await self._try_newest_legacy(), *await self._try_modern()]
-        if not any(attempt.result for attempt in self.attempts.values()):
+        if not _may_know_others(self.attempts[LATEST_LEGACY]):
             return findings
         for revision in reversed(LEGACY_REVISIONS):
             if revision not in self.attempts:
@@ -189,7 +191,7 @@ class _Trial:
                     attempt.failure = RemoteProtocolError("it answers with something else")
                     return []
                 attempt.result = result
-                findings = [] if problem is None else [_malformed("discover", problem)]
+                findings = [] if problem is None else [_malformed(SERVER_DISCOVER, problem)]
                 attempt.tools = await _tools(asked, LATEST_MODERN)
                 if not is_legacy:
                     ask = partial(asked.ask_modern, LATEST_MODERN)
@@ -208,6 +210,14 @@ class _Trial:
         except McpError as error:
             attempt.failure = error
         return attempt
+
+
+def _may_know_others(newest: Attempt) -> bool:
+    """Tell from what came of the newest legacy revision whether there is a use in older ones."""
+    failure = newest.failure
+    if isinstance(failure, RequestFailed):
+        return failure.code not in (METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION)
+    return newest.result is not None or newest.is_refused
 
 
 async def _tools(asked: Interview, modern: str | None) -> list[str] | None:
@@ -255,7 +265,7 @@ def _findings(
         if attempt.result is not None:
             problem = _problem_of(attempt.result, InitializeResult)
         if problem is not None:
-            yield _malformed("handshake", problem)
+            yield _malformed(INITIALIZE, problem)
             break
     good = [attempt for attempt in legacy if attempt.result is not None]
     if good:
@@ -295,7 +305,7 @@ def _about_refused(attempts: list[Attempt], good: list[Attempt]) -> Iterator[Fin
         offered = ", ".join(dict.fromkeys(str(attempt.agreed) for attempt in good))
         yield Finding(
             "revision-refused",
-            "warning",
+            "error" if any(each.revision == LATEST_LEGACY for each in refused) else "warning",
             "clients that propose a revision which it does not know are refused",
             "\n".join(f"`initialize` of {each.revision}: {each.failure}" for each in refused),
             f"answer `initialize` with what the server does speak ({offered}): the client decides "
@@ -339,10 +349,9 @@ def _problem_of(result: dict[str, Any], type_: Any) -> str | None:
     return None
 
 
-def _malformed(code: str, problem: str) -> Finding:
-    method = SERVER_DISCOVER if code == "discover" else INITIALIZE
+def _malformed(method: str, problem: str) -> Finding:
     return Finding(
-        f"{code}-malformed",
+        "broken-handshake" if method == INITIALIZE else "broken-discover",
         "error",
         f"strict hosts do not accept what the server answers to `{method}`",
         problem,

@@ -42,6 +42,7 @@ from wigwag.jsonrpc.messages import (
     RequestId,
     Response,
 )
+from wigwag.runtime.wire_log import open_wire_log
 from wigwag.schema import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
@@ -89,6 +90,7 @@ class Interview:
         self._asked: dict[RequestId, asyncio.Future[Any]] = {}
         self._last_id = 0
         self._lost: Exception | None = None
+        self._wire = open_wire_log("client")
         connection.start(self)
 
     async def greet(self, version: str) -> dict[str, Any]:
@@ -105,7 +107,7 @@ class Interview:
         agreed = result.get("protocolVersion")
         if isinstance(self._connection, ExchangeConnection) and isinstance(agreed, str):
             self._connection.use_revision(agreed)
-        self._connection.send([encode_notification(NOTIFICATIONS_INITIALIZED, None)])
+        self._send(encode_notification(NOTIFICATIONS_INITIALIZED, None))
         return result
 
     async def ask_modern(
@@ -128,7 +130,7 @@ class Interview:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked[request_id] = future
         encoded = None if params is None else encode_value(params)
-        self._connection.send([encode_request(request_id, method, encoded)])
+        self._send(encode_request(request_id, method, encoded))
         try:
             async with asyncio.timeout(self._answer_timeout):
                 result = await future
@@ -146,6 +148,8 @@ class Interview:
     def messages_received(self, messages: Sequence[Received]) -> None:
         """Hand answers to who asked, and answer the server as a client does that offers nothing."""
         for data in messages:
+            if self._wire is not None and isinstance(data, bytes):
+                self._wire.received(data)
             message = decode_message(data) if isinstance(data, bytes) else None
             match message:
                 case Response(id=request_id, result=result):
@@ -189,7 +193,12 @@ class Interview:
             answer = b'{"jsonrpc":"2.0","id":%b,"result":{}}' % encode_id(request_id)
         else:
             answer = encode_error(request_id, METHOD_NOT_FOUND, f"Method not found: {method}")
-        self._connection.send([answer])
+        self._send(answer)
+
+    def _send(self, message: bytes) -> None:
+        if self._wire is not None:
+            self._wire.sent(message)
+        self._connection.send([message])
 
     # --- ExchangeReceiver
 
