@@ -32,7 +32,7 @@ def test_each_schema_within_one_is_found_once() -> None:
 
 
 def test_a_schema_of_too_many_does_not_keep_us_busy() -> None:
-    wide = {"anyOf": [{"anyOf": [{} for _ in range(400)]} for _ in range(400)]}
+    wide: dict[str, Any] = {"anyOf": [{"anyOf": [{} for _ in range(400)]} for _ in range(400)]}
     assert sum(1 for _ in subschemas(wide)) < 30_000
 
 
