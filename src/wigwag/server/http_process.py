@@ -12,7 +12,7 @@ import logging
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from wigwag.errors import TransportError
 from wigwag.server.departure import Departure
@@ -20,7 +20,8 @@ from wigwag.server.process import first, run_until_told
 from wigwag.transports.sockets import bind_tcp
 
 if TYPE_CHECKING:
-    from wigwag.server.http_app import ForwardedReader, HttpApp
+    from wigwag.server.http_app import ForwardedReader
+    from wigwag.transports.asgi import Receive, Scope, Send
 
 # Longer than the 60 s for which most proxies keep an idle connection, so that they close it first.
 IDLE_CONNECTION_TIMEOUT: Final = 75
@@ -29,8 +30,27 @@ CLOSE_TIMEOUT: Final = 2
 BACKLOG: Final = 2048
 
 
+class RunnableApp(Protocol):
+    """What a process needs of its application."""
+
+    path: str
+    read_forwarded: ForwardedReader | None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection of an ASGI server."""
+        ...
+
+    async def start(self) -> None:
+        """Begin to serve."""
+        ...
+
+    async def aclose(self) -> None:
+        """End open streams at once, and requests after a grace."""
+        ...
+
+
 def run_http(
-    app: HttpApp,
+    app: RunnableApp,
     name: str,
     host: str,
     port: int,
@@ -51,7 +71,7 @@ def run_http(
 
 
 def serve_sockets(
-    app: HttpApp, serving: Any, sockets: list[socket.socket], on_ready: Callable[[], None]
+    app: RunnableApp, serving: Any, sockets: list[socket.socket], on_ready: Callable[[], None]
 ) -> None:
     """Serve on sockets that listen already, until the process is told to stop.
 
@@ -82,7 +102,7 @@ def serve_sockets(
 
 
 def make_http_server(
-    app: HttpApp, *, certfile: str | None = None, keyfile: str | None = None
+    app: RunnableApp, *, certfile: str | None = None, keyfile: str | None = None
 ) -> Any:
     """Return a uvicorn server of an application, which leaves signals to whoever runs it.
 

@@ -14,7 +14,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from wigwag.runtime.failures import log_failure, must_pass
-from wigwag.runtime.server_connection import ServerConnection
 from wigwag.schema import Implementation
 from wigwag.server.departure import Departure
 from wigwag.transports.contract import Connection
@@ -26,6 +25,18 @@ is_being_loaded: Final = ContextVar("is_being_loaded", default=False)
 """Whether a program is only loaded, for its server to be run afterwards."""
 
 _logger = logging.getLogger("wigwag.server")
+
+
+class Served(Protocol):
+    """A connection that is being served."""
+
+    async def wait_closed(self) -> None:
+        """Wait until it has ended."""
+        ...
+
+    async def aclose(self) -> None:
+        """End it."""
+        ...
 
 
 class Runnable(Protocol):
@@ -42,7 +53,7 @@ class Runnable(Protocol):
         """Keep the server's lifespan open."""
         ...
 
-    def start(self, connection: Connection) -> ServerConnection:
+    def start(self, connection: Connection, /) -> Served:
         """Begin to serve a connection."""
         ...
 
@@ -106,7 +117,7 @@ _Listen = Callable[[Callable[[Connection], None]], Awaitable[asyncio.Server]]
 
 def _run_listener(server: Runnable, listen: _Listen) -> None:
     async def serve(started: asyncio.Event, stop: asyncio.Event) -> None:
-        served: set[ServerConnection] = set()
+        served: set[Served] = set()
 
         def accept(connection: Connection) -> None:
             one = server.start(connection)
