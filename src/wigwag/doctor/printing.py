@@ -1,0 +1,96 @@
+"""Finds the line of a server's code that prints what should not be on its standard output.
+
+The server is started once more, with a small program in it that notes who writes: Python and Node
+take such a program by a variable of the environment, also below `uv run` and `npx`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from wigwag.doctor.conversation import Conversation
+from wigwag.doctor.patience import Patience
+from wigwag.doctor.start import Start
+from wigwag.doctor.watched_process import WatchedProcess
+from wigwag.errors import ServerStartFailed
+
+__all__ = ["find_printing"]
+
+_NOTES: Final = "WIGWAG_PRINTS"
+_PYTHON_FOLDER: Final = "python"
+_SHORTEST: Final = 4
+
+
+async def find_printing(junk: Sequence[str], start: Start, patience: Patience) -> str | None:
+    """Return the file and line that print something, such as `server.py, line 3`.
+
+    Args:
+        junk: Lines that were printed.
+        start: How the server is started.
+        patience: How long to wait.
+    """
+    with tempfile.TemporaryDirectory(prefix="wigwag-") as folder:
+        notes = Path(folder, "notes.jsonl")
+        environment = _with_listeners(start, Path(folder), notes)
+        try:
+            process = await WatchedProcess.start(
+                start.program or "", start.args, env=environment, cwd=start.cwd
+            )
+        except (OSError, ServerStartFailed):
+            return None
+        try:
+            talk = Conversation(process, patience)
+            await talk.initialize()
+            talk.confirm()
+            await talk.listen(patience.quiet)
+        finally:
+            await process.end()
+        return _place_of(junk, list(_read(notes)))
+
+
+def _with_listeners(start: Start, folder: Path, notes: Path) -> dict[str, str]:
+    """Return the environment of the server, with the programs that listen in it."""
+    python = folder / _PYTHON_FOLDER
+    python.mkdir()
+    source = files("wigwag.doctor") / "listeners"
+    python_listener = (source / "python_listener.txt").read_text(encoding="utf-8")
+    (python / "sitecustomize.py").write_text(python_listener, encoding="utf-8")
+    node = folder / "listener.cjs"
+    node.write_text((source / "node_listener.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    before = start.environment
+    path = [str(python), *filter(None, [before.get("PYTHONPATH")])]
+    options = [*filter(None, [before.get("NODE_OPTIONS")]), f'--require "{node.as_posix()}"']
+    import os  # noqa: PLC0415 - for one character
+
+    return {
+        **before,
+        _NOTES: str(notes),
+        "PYTHONPATH": os.pathsep.join(path),
+        "NODE_OPTIONS": " ".join(options),
+    }
+
+
+def _read(notes: Path) -> Iterator[dict[str, Any]]:
+    with suppress(OSError):
+        for line in notes.read_text(encoding="utf-8", errors="replace").splitlines():
+            with suppress(ValueError):
+                note = json.loads(line)
+                if isinstance(note, dict):
+                    yield note
+
+
+def _place_of(junk: Sequence[str], notes: Sequence[dict[str, Any]]) -> str | None:
+    """Return the place at which one of the lines was written."""
+    for line in junk:
+        for note in notes:
+            text = str(note.get("text", ""))
+            has_it = line.strip() in text or len(text.strip()) >= _SHORTEST and text.strip() in line
+            if has_it and note.get("file"):
+                return f"{note['file']}, line {note['line']},"
+    return None

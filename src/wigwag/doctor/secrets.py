@@ -1,0 +1,65 @@
+"""Tells what in the start of a server is secret, and keeps that out of what is said about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["hide_secrets", "is_placeholder", "is_secret_name", "is_token"]
+
+_SECRET_NAME: Final = re.compile(
+    r"key|token|secret|passw|pwd|auth|credential|private|session|cookie|dsn|connection.?string",
+    re.IGNORECASE,
+)
+# Ways in which well-known services mark their tokens, and what has been drawn by chance.
+_TOKEN: Final = re.compile(
+    r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[A-Za-z0-9_-]{16,}"
+    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}"
+    r"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{30,}"
+    r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+)
+_PLACEHOLDER: Final = re.compile(
+    r"<[^<>]+>|\[[^\[\]]+\]|\{[^{}]+\}|x{3,}|\*{3,}|\.{3}|…|change.?me|todo|fixme|placeholder"
+    r"|.*\byour[-_ ](?!self).*|(?:insert|replace|paste|enter|add)[-_ ].*|.*[-_ ]here|sk-\.{3}",
+    re.IGNORECASE,
+)
+_SHORTEST_SECRET: Final = 6
+_HIDDEN: Final = "***"
+
+
+def is_secret_name(name: str) -> bool:
+    """Tell whether a variable, or an option of a command, holds a secret, by its name.
+
+    >>> is_secret_name("GITHUB_TOKEN"), is_secret_name("LOG_LEVEL")
+    (True, False)
+    """
+    return _SECRET_NAME.search(name) is not None
+
+
+def is_token(value: str) -> bool:
+    """Tell whether a text has something in it that looks like a token of a service."""
+    return _TOKEN.search(value) is not None
+
+
+def is_placeholder(value: str) -> bool:
+    """Tell whether a value only says what should stand in its place.
+
+    >>> is_placeholder("YOUR_API_KEY"), is_placeholder("<token>"), is_placeholder("production")
+    (True, True, False)
+    """
+    return _PLACEHOLDER.fullmatch(value.strip()) is not None
+
+
+def hide_secrets(text: str, env: Mapping[str, str]) -> str:
+    """Return a text without the secret values of variables, and without tokens.
+
+    Args:
+        text: What a server said, or how it is started.
+        env: The variables that it was given.
+    """
+    for name, value in env.items():
+        if len(value) >= _SHORTEST_SECRET and is_secret_name(name):
+            text = text.replace(value, _HIDDEN)
+    return _TOKEN.sub(_HIDDEN, text)

@@ -1,0 +1,178 @@
+"""Finds out why a server that runs does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from wigwag.doctor.conversation import Conversation
+from wigwag.doctor.findings import Finding
+from wigwag.doctor.handshake import check_ids, excerpt_of
+from wigwag.doctor.output_reading import read_output
+from wigwag.doctor.patience import Patience
+from wigwag.doctor.watched_process import WatchedProcess
+from wigwag.jsonrpc.codec import encode_value
+
+__all__ = ["explain_silence"]
+
+StartAgain = Callable[[], Awaitable[WatchedProcess]]
+
+_URL: Final = re.compile(r"https?://[\w.\[\]:-]+[\w/.-]*")
+_LISTENS: Final = re.compile(
+    r"(?:listening|running|serving|started|available)\b[^\n]{0,60}\b(?:port|on|at)\b[^\n]{0,20}\d{2,5}",
+    re.IGNORECASE,
+)
+_PROMPT: Final = re.compile(
+    r"(?:password|passphrase|token|user ?name|login|\[y/n\]|\(y/n\)|\(yes/no\)|continue\?|key)"
+    r"[^\n]{0,20}[:?>]\s*\Z",
+    re.IGNORECASE,
+)
+_LAST_CHARACTERS: Final = 500
+
+
+async def explain_silence(
+    talk: Conversation, asked: dict[str, Any], start_again: StartAgain, patience: Patience
+) -> Finding:
+    """Return why a server does not answer `initialize`, and what to change.
+
+    Args:
+        talk: The conversation with it, in which the time for the answer is over.
+        asked: What it was asked.
+        start_again: Starts the server anew.
+        patience: How long to wait.
+    """
+    process = talk.process
+    for stray in check_ids(talk.output, asked["id"]):
+        return stray
+    if any(message.get("method") == asked["method"] for message in talk.output.messages):
+        return Finding(
+            "echoes-input",
+            "error",
+            "the program writes back what it is told: it is no MCP server",
+            excerpt_of(talk.output.messages[-1]),
+            "look whether this is the right program; some servers need a subcommand, as in `mcp`",
+        )
+    said = bytes(process.errors[-4096:] + b"\n" + process.output[-4096:]).decode(errors="replace")
+    if _PROMPT.search(said.rstrip("\n")) is not None:
+        return Finding(
+            "waits-for-a-person",
+            "error",
+            "the server asks a question, and nobody is there to answer it",
+            _tail(said),
+            "give it what it asks for in `env` or `args`",
+        )
+    process.close_input()
+    late, framed, modern, counted = await asyncio.gather(
+        _answers_at_the_end(talk, asked["id"], patience),
+        _try(start_again, _framed(asked), patience),
+        _try_modern(start_again, patience),
+        _try(start_again, encode_value({**asked, "id": 1}) + b"\n", patience),
+    )
+    return (
+        late
+        or framed
+        and Finding(
+            "content-length-framing",
+            "error",
+            "the server wants a `Content-Length` header before each message, as in LSP",
+            framed,
+            "read and write one JSON message a line, without headers",
+        )
+        or counted
+        and Finding(
+            "id-zero-unanswered",
+            "error",
+            "the server does not answer a request whose id is 0, which is what hosts begin with",
+            counted,
+            "ask whether there is an `id`, rather than whether it is true",
+        )
+        or modern
+        and Finding(
+            "initialize-unanswered",
+            "error",
+            "the server speaks 2026-07-28 only, and does not even refuse `initialize`",
+            modern,
+            "answer unknown methods with the error -32601; better, serve the handshake as well, "
+            "which most hosts begin with",
+        )
+        or _speaks_elsewhere(said)
+        or Finding(
+            "no-answer",
+            "error",
+            f"the server runs, but does not answer `initialize` within {patience.start:g} s",
+            _tail(said) or "it has written nothing at all",
+            "see that it reads standard input and writes to standard output, and that nothing "
+            "slow or blocking comes before that; a first download may just need more time",
+        )
+    )
+
+
+async def _answers_at_the_end(
+    talk: Conversation, request_id: str | int, patience: Patience
+) -> Finding | None:
+    """Tell whether the answer comes once the input is closed."""
+    process = talk.process
+    await process.wait_until(lambda: process.has_exited, patience.exit)
+    response = talk.output.response(request_id)
+    if response is None:
+        return None
+    return Finding(
+        "answers-only-at-the-end",
+        "error",
+        "the server answers only when its input is closed",
+        excerpt_of(response),
+        "flush standard output after each message (`print(..., flush=True)`, `python -u`), and "
+        "read the input line by line, rather than to its end",
+    )
+
+
+async def _try(start_again: StartAgain, data: bytes, patience: Patience) -> str:
+    """Ask a new process in another way; return what it answers, or nothing."""
+    process = await start_again()
+    try:
+        process.send(data)
+
+        def answers() -> list[dict[str, Any]]:
+            messages = read_output(bytes(process.output)).messages
+            return [one for one in messages if "result" in one or "error" in one]
+
+        await process.wait_until(lambda: process.has_exited or bool(answers()), patience.start)
+        return excerpt_of(answers()[-1]) if answers() else ""
+    finally:
+        await process.end()
+
+
+async def _try_modern(start_again: StartAgain, patience: Patience) -> str:
+    process = await start_again()
+    try:
+        response = await Conversation(process, patience).discover(patience.start)
+        return "" if response is None or "result" not in response else excerpt_of(response)
+    finally:
+        await process.end()
+
+
+def _framed(message: dict[str, Any]) -> bytes:
+    body = encode_value(message)
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def _speaks_elsewhere(said: str) -> Finding | None:
+    """Tell whether a server says that it listens on a port."""
+    if _LISTENS.search(said) is None and _URL.search(said) is None:
+        return None
+    url = _URL.search(said)
+    where = f" at {url[0]}" if url is not None else ""
+    return Finding(
+        "serves-http",
+        "error",
+        f"the server listens on a network port{where}, rather than to its standard input",
+        _tail(said),
+        "start it with stdio (often an option such as `--transport stdio`), or give the host the "
+        "URL in place of a command",
+    )
+
+
+def _tail(said: str) -> str:
+    return said.strip()[-_LAST_CHARACTERS:]
