@@ -29,6 +29,9 @@ class Entry(NamedTuple):
 _COMMANDS: Final = {
     "run": Entry("wigwag.cli.run", "Serve the server in a file or a module."),
     "ping": Entry("wigwag.cli.ping", "Ask a server for a sign of life, and time it."),
+    "doctor": Entry(
+        "wigwag.cli.doctor", "Find out why a server does not work, and what to change."
+    ),
     "show": Entry("wigwag.cli.show", "Make a recording readable, as text or as a page."),
 }
 

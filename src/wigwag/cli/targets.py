@@ -13,7 +13,16 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from wigwag import Client
 
-__all__ = ["Reach", "TargetCommand", "about_server", "named_target", "pairs", "split_words"]
+__all__ = [
+    "Reach",
+    "TargetCommand",
+    "about_server",
+    "named_target",
+    "pairs",
+    "read_reach",
+    "server_options",
+    "split_words",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,15 +97,40 @@ def about_server(function: F) -> F:
 
     @functools.wraps(function)
     def with_reach(words: tuple[str, ...], **options: Any) -> Any:
-        context = click.get_current_context()
         given = {name: options.pop(name) for name in _OPTIONS}
-        target, own = split_words(context, words)
-        return function(reach=_reach(context, target, **given), words=own, **options)
+        reach, own = read_reach(words, **given)
+        return function(reach=reach, words=own, **options)
 
-    decorated: Any = with_reach
-    for option in reversed(_DECORATORS):
-        decorated = option(decorated)
-    return decorated  # type: ignore[no-any-return]  # what click makes of a function
+    decorated: Any = server_options(*_OPTIONS)(with_reach)
+    return _ARGUMENT(decorated)  # type: ignore[no-any-return]  # what click makes of a function
+
+
+def server_options(*names: str) -> Callable[[F], F]:
+    """Return what gives a command some of these options; `read_reach` takes them.
+
+    Args:
+        *names: `server`, `era`, `revision`, `headers`, `auth`, `env`, `cwd` or `timeout`.
+    """
+
+    def decorate(function: F) -> F:
+        decorated: Any = function
+        for name in reversed(names):
+            decorated = _OPTIONS[name](decorated)
+        return decorated  # type: ignore[no-any-return]  # as above
+
+    return decorate
+
+
+def read_reach(words: tuple[str, ...], **given: Any) -> tuple[Reach, list[str]]:
+    """Return which server the words and options of the current command name, and the words left.
+
+    Raises:
+        UsageError: They make no sense.
+    """
+    context = click.get_current_context()
+    target, own = split_words(context, words)
+    options: dict[str, Any] = {**dict.fromkeys(_OPTIONS), "headers": (), "env": (), **given}
+    return _reach(context, target, **options), own
 
 
 def split_words(
@@ -118,16 +152,20 @@ def split_words(
     return words[0], list(words[1:])
 
 
-_DECORATORS: Final = (
-    click.argument("words", nargs=-1, metavar="TARGET"),
-    click.option("--server", metavar="NAME", help="Which server of a configuration of several."),
-    click.option(
+_ARGUMENT: Final = click.argument("words", nargs=-1, metavar="TARGET")
+_OPTIONS: Final = {
+    "server": click.option(
+        "--server", metavar="NAME", help="Which server of a configuration of several."
+    ),
+    "era": click.option(
         "--era",
         type=click.Choice(["auto", "modern", "legacy"]),
         help="Insist on an era instead of finding out.",
     ),
-    click.option("--revision", metavar="DATE", help="Insist on a revision, such as 2025-06-18."),
-    click.option(
+    "revision": click.option(
+        "--revision", metavar="DATE", help="Insist on a revision, such as 2025-06-18."
+    ),
+    "headers": click.option(
         "--header",
         "-H",
         "headers",
@@ -135,12 +173,11 @@ _DECORATORS: Final = (
         metavar="NAME: VALUE",
         help="What each HTTP request carries besides.",
     ),
-    click.option("--auth", metavar="oauth|TOKEN", help="Log in, or use a token, at a URL."),
-    click.option("--env", "-e", multiple=True, metavar="NAME=VALUE", help="For a process."),
-    click.option("--cwd", metavar="FOLDER", help="Where a process starts."),
-    click.option("--timeout", type=float, metavar="SECONDS", help="For each answer."),
-)
-_OPTIONS: Final = ("server", "era", "revision", "headers", "auth", "env", "cwd", "timeout")
+    "auth": click.option("--auth", metavar="oauth|TOKEN", help="Log in, or use a token, at a URL."),
+    "env": click.option("--env", "-e", multiple=True, metavar="NAME=VALUE", help="For a process."),
+    "cwd": click.option("--cwd", metavar="FOLDER", help="Where a process starts."),
+    "timeout": click.option("--timeout", type=float, metavar="SECONDS", help="For each answer."),
+}
 
 
 def _reach(  # noqa: PLR0913 - the options, as they are

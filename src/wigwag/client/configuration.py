@@ -18,7 +18,14 @@ from wigwag.transports.stdio_client import StdioServerParameters
 if TYPE_CHECKING:
     from wigwag.oauth.secret import Secret
 
-__all__ = ["ServerEntry", "UrlServer", "is_configuration", "is_entry", "load_configuration"]
+__all__ = [
+    "ServerEntry",
+    "UrlServer",
+    "is_configuration",
+    "is_entry",
+    "load_configuration",
+    "read_configuration",
+]
 
 _logger = logging.getLogger("wigwag.client")
 
@@ -214,7 +221,7 @@ def load_configuration(
         content, where, folder = source, "the configuration", Path.cwd()
     else:
         path = Path(source)
-        content, where = _read(path), str(path)
+        content, where = read_configuration(path), str(path)
         folder = path.absolute().parent
         if folder.name in (".vscode", ".cursor"):
             folder = folder.parent
@@ -288,8 +295,13 @@ def is_configuration(target: Mapping[Any, Any]) -> bool:
     return any(isinstance(found, Mapping) and not is_entry(found) for found in sections)
 
 
-def _read(path: Path) -> Mapping[str, Any]:
-    """Return what is in a JSON file, which may have comments and trailing commas."""
+def read_configuration(path: Path) -> Mapping[str, Any]:
+    """Return what is in a JSON file, which may have comments and trailing commas.
+
+    Raises:
+        ValueError: It is not JSON, and the text says where; or no object.
+        OSError: It cannot be read.
+    """
     import json  # noqa: PLC0415 - its errors tell the line; messages have no use for it
 
     try:

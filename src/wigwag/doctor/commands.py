@@ -187,6 +187,8 @@ def _near_file(path: Path) -> str:
 
 def _where_else(command: str, start: Start) -> str:
     """Say where a program is that is not on `PATH`, or what may be meant."""
+    if command == "python" and (found := shutil.which("python3", path=start.path)):
+        return f"here it is called python3: write {found}"
     for pattern in _PLACES:
         place = Path(pattern).expanduser()
         base = Path(place.anchor)
@@ -194,8 +196,6 @@ def _where_else(command: str, start: Start) -> str:
             found = shutil.which(command, path=str(folder))
             if found is not None:
                 return f"write its absolute path: {found}"
-    if command == "python" and (found := shutil.which("python3", path=start.path)):
-        return f"here it is called python3: write {found}"
     near = difflib.get_close_matches(command, _programs(start.path), n=1, cutoff=0.75)
     if near:
         return f"do you mean {near[0]}? Write {shutil.which(near[0], path=start.path)}"
@@ -260,7 +260,8 @@ def _bad_interpreter(start: Start) -> Finding | None:
     by_env = len(words) > 1 and os.path.basename(words[0]) == "env"
     wanted = next((word for word in words[1:] if not word.startswith("-")), "") if by_env else ""
     name = wanted if by_env else (words or [""])[0]
-    if by_env and shutil.which(name, path=start.path) is None or not by_env and not Path(name).exists():
+    is_there = shutil.which(name, path=start.path) is not None if by_env else Path(name).is_file()
+    if not is_there:
         return Finding(
             "bad-interpreter-line",
             "error",

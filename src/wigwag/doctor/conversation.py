@@ -90,8 +90,16 @@ class Conversation:
 
     def _has_response(self, request_id: str | int) -> bool:
         # What arrives piece by piece is not read anew for each piece.
-        is_whole = self.process.output[-1:] in (b"\n", b"\r", b"}", b"\0")
-        return is_whole and self.output.response(request_id) is not None
+        if bytes(self.process.output[-1:]) not in (b"\n", b"\r", b"}", b"\0"):
+            return False
+        return self.output.response(request_id) is not None or self._has_stray(request_id)
+
+    def _has_stray(self, request_id: str | int) -> bool:
+        """Tell whether there is what was meant for a response, and nothing better will come."""
+        said = self.output_since_last.messages
+        is_echo = any(one.get("id") == request_id and "method" in one for one in said)
+        ids = [one.get("id") for one in said if "method" not in one]
+        return is_echo or any(one is None or str(one) == str(request_id) for one in ids)
 
     def _send(self, message: dict[str, Any]) -> None:
         self.process.send(encode_value(message) + b"\n")

@@ -143,6 +143,9 @@ class _Examination:
                 async for finding in self._of_refusal(ways.opener, error):
                     yield finding
             return
+        self.facts["revision"] = client.revision
+        if client.server_info is not None:
+            self.facts["server"] = f"{client.server_info.name} {client.server_info.version}"
         try:
             self._on_step("looking at what it offers")
             async for finding in check_contents(client, patience=self._patience, facts=self.facts):

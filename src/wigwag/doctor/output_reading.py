@@ -144,7 +144,7 @@ class _Reading:
 
     def _read_mixed(self, line: str, found: list[tuple[int, int, dict[str, Any]]]) -> None:
         """Read a line in which there are messages, and more than one thing."""
-        if len(found) > 1:
+        if len(found) > 1 and "no-line-end" not in self.output.faults:
             self._note("several-messages-in-a-line", line)
         end = 0
         for begin, stop, message in found:
@@ -157,6 +157,10 @@ class _Reading:
 
     def _read_unended(self, rest: str) -> None:
         """Read what stands behind the last line end, if it is whole."""
+        if rest.endswith("\r") and _is_message(_parsed(rest.strip("\r").split("\r")[0])):
+            self._note("carriage-return-lines", repr(rest[-80:]))
+            self._read(rest.strip("\r").split("\r"))
+            return
         if not rest.strip():
             return
         value = _parsed(rest)

@@ -7,6 +7,7 @@ take such a program by a variable of the environment, also below `uv run` and `n
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -66,8 +67,6 @@ def _with_listeners(start: Start, folder: Path, notes: Path) -> dict[str, str]:
     before = start.environment
     path = [str(python), *filter(None, [before.get("PYTHONPATH")])]
     options = [*filter(None, [before.get("NODE_OPTIONS")]), f'--require "{node.as_posix()}"']
-    import os  # noqa: PLC0415 - for one character
-
     return {
         **before,
         _NOTES: str(notes),
@@ -89,8 +88,14 @@ def _place_of(junk: Sequence[str], notes: Sequence[dict[str, Any]]) -> str | Non
     """Return the place at which one of the lines was written."""
     for line in junk:
         for note in notes:
-            text = str(note.get("text", ""))
-            has_it = line.strip() in text or len(text.strip()) >= _SHORTEST and text.strip() in line
-            if has_it and note.get("file"):
+            if note.get("file") and _are_one(line.strip(), str(note.get("text", "")).strip()):
                 return f"{note['file']}, line {note['line']},"
+    for note in notes:
+        if note.get("child") and note.get("file"):
+            return f"the program {note['child']!r}, started in {note['file']}, line {note['line']},"
     return None
+
+
+def _are_one(line: str, text: str) -> bool:
+    """Tell whether a line is from a text that was written, or a piece of the line is."""
+    return line in text or (len(text) >= _SHORTEST and text in line)

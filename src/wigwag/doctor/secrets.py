@@ -22,7 +22,8 @@ _TOKEN: Final = re.compile(
 )
 _PLACEHOLDER: Final = re.compile(
     r"<[^<>]+>|\[[^\[\]]+\]|\{[^{}]+\}|x{3,}|\*{3,}|\.{3}|…|change.?me|todo|fixme|placeholder"
-    r"|.*\byour[-_ ](?!self).*|(?:insert|replace|paste|enter|add)[-_ ].*|.*[-_ ]here|sk-\.{3}",
+    r"|(?:[\w-]*[-_ ])?your[-_ ][\w -]*|/?path/to/.*"
+    r"|(?:insert|replace|paste|enter|add)[-_ ].*|.*[-_ ]here|sk-\.{3}",
     re.IGNORECASE,
 )
 _SHORTEST_SECRET: Final = 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 from wigwag.doctor.conversation import Conversation
@@ -64,48 +64,52 @@ async def explain_silence(
             "give it what it asks for in `env` or `args`",
         )
     process.close_input()
-    late, framed, modern, counted = await asyncio.gather(
+    found = await _first_of(
         _answers_at_the_end(talk, asked["id"], patience),
-        _try(start_again, _framed(asked), patience),
+        _try(start_again, _framed(asked), patience, _of_framing),
+        _try(start_again, encode_value({**asked, "id": 1}) + b"\n", patience, _of_zero),
         _try_modern(start_again, patience),
-        _try(start_again, encode_value({**asked, "id": 1}) + b"\n", patience),
     )
-    return (
-        late
-        or framed
-        and Finding(
-            "content-length-framing",
-            "error",
-            "the server wants a `Content-Length` header before each message, as in LSP",
-            framed,
-            "read and write one JSON message a line, without headers",
-        )
-        or counted
-        and Finding(
-            "id-zero-unanswered",
-            "error",
-            "the server does not answer a request whose id is 0, which is what hosts begin with",
-            counted,
-            "ask whether there is an `id`, rather than whether it is true",
-        )
-        or modern
-        and Finding(
-            "initialize-unanswered",
-            "error",
-            "the server speaks 2026-07-28 only, and does not even refuse `initialize`",
-            modern,
-            "answer unknown methods with the error -32601; better, serve the handshake as well, "
-            "which most hosts begin with",
-        )
-        or _speaks_elsewhere(said)
-        or Finding(
-            "no-answer",
-            "error",
-            f"the server runs, but does not answer `initialize` within {patience.start:g} s",
-            _tail(said) or "it has written nothing at all",
-            "see that it reads standard input and writes to standard output, and that nothing "
-            "slow or blocking comes before that; a first download may just need more time",
-        )
+    if found is not None:
+        return found
+    return _speaks_elsewhere(said) or Finding(
+        "no-answer",
+        "error",
+        f"the server runs, but does not answer `initialize` within {patience.start:g} s",
+        _tail(said) or "it has written nothing at all",
+        "see that it reads standard input and writes to standard output, and that nothing slow or "
+        "blocking comes before that; a first download may just need more time",
+    )
+
+
+def _of_framing(answer: str) -> Finding:
+    return Finding(
+        "content-length-framing",
+        "error",
+        "the server wants a `Content-Length` header before each message, as in LSP",
+        answer,
+        "read and write one JSON message a line, without headers",
+    )
+
+
+def _of_zero(answer: str) -> Finding:
+    return Finding(
+        "id-zero-unanswered",
+        "error",
+        "the server does not answer a request whose id is 0, which is what hosts begin with",
+        answer,
+        "ask whether there is an `id`, rather than whether it is true",
+    )
+
+
+def _of_modern(answer: str) -> Finding:
+    return Finding(
+        "initialize-unanswered",
+        "error",
+        "the server speaks 2026-07-28 only, and does not even refuse `initialize`",
+        answer,
+        "answer unknown methods with the error -32601; better, serve the handshake as well, which "
+        "most hosts begin with",
     )
 
 
@@ -128,8 +132,10 @@ async def _answers_at_the_end(
     )
 
 
-async def _try(start_again: StartAgain, data: bytes, patience: Patience) -> str:
-    """Ask a new process in another way; return what it answers, or nothing."""
+async def _try(
+    start_again: StartAgain, data: bytes, patience: Patience, describe: Callable[[str], Finding]
+) -> Finding | None:
+    """Ask a new process in another way, and describe what it means that it answers."""
     process = await start_again()
     try:
         process.send(data)
@@ -138,19 +144,35 @@ async def _try(start_again: StartAgain, data: bytes, patience: Patience) -> str:
             messages = read_output(bytes(process.output)).messages
             return [one for one in messages if "result" in one or "error" in one]
 
-        await process.wait_until(lambda: process.has_exited or bool(answers()), patience.start)
-        return excerpt_of(answers()[-1]) if answers() else ""
+        await process.wait_until(lambda: process.has_exited or bool(answers()), patience.answer)
+        return describe(excerpt_of(answers()[-1])) if answers() else None
     finally:
         await process.end()
 
 
-async def _try_modern(start_again: StartAgain, patience: Patience) -> str:
+async def _try_modern(start_again: StartAgain, patience: Patience) -> Finding | None:
     process = await start_again()
     try:
-        response = await Conversation(process, patience).discover(patience.start)
-        return "" if response is None or "result" not in response else excerpt_of(response)
+        response = await Conversation(process, patience).discover(patience.answer)
+        is_good = response is not None and "result" in response
+        return _of_modern(excerpt_of(response)) if is_good and response else None
     finally:
         await process.end()
+
+
+async def _first_of(*tries: Coroutine[Any, Any, Finding | None]) -> Finding | None:
+    """Return the first finding of several tries, which are made at the same time."""
+    tasks = {asyncio.ensure_future(one) for one in tries}
+    try:
+        for task in asyncio.as_completed(list(tasks)):
+            found = await task
+            if found is not None:
+                return found
+        return None
+    finally:
+        for one in tasks:
+            one.cancel()
+        await asyncio.wait(tasks)
 
 
 def _framed(message: dict[str, Any]) -> bytes:

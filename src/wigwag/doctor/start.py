@@ -24,7 +24,6 @@ HOST_PATH: Final = (
 """The `PATH` of a host that is started from the desktop: the shell's settings are not in it."""
 
 
-
 class Start(Struct, frozen=True, kw_only=True):
     """All that the start of a server process depends on.
 

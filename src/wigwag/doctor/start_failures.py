@@ -272,6 +272,7 @@ _WANTED: Final = (
     r"(?:(?:is|was|are|be|has|have)\s+)?(?:not\s+(?:been\s+)?(?:set|defined|found|provided|"
     r"configured|specified|given)|required|missing|unset|undefined|empty|needed|mandatory)"
 )
+_WANTING: Final = r"(?:[Mm]issing|[Ss]et|[Pp]rovide|[Rr]equired?s?|environment variable)"
 
 _KNOWN: Final[list[tuple[re.Pattern[str], Explain]]] = [
     (re.compile(r"Cannot find (?:module|package) '([^']+)'"), _node_module),
@@ -279,9 +280,9 @@ _KNOWN: Final[list[tuple[re.Pattern[str], Explain]]] = [
     (re.compile(r"^(?:Syntax|Indentation|Tab)Error: (.+)", re.MULTILINE), _syntax_error),
     (re.compile(r"validation errors? for \w*[Ss]ettings\w*\n(\w+)\n\s+Field required"),
      _absent_setting),
-    (re.compile(rf"(?s:environ|<frozen os>|os\.py).*KeyError: '(\w+)'|(?<!\w){_NAME}\b.{{0,40}}?{_WANTED}"
-                rf"|(?:[Mm]issing|[Ss]et|[Pp]rovide|[Rr]equired?s?|environment variable)\b.{{0,60}}?"
-                rf"(?<!\w){_NAME}"), _absent_variable),
+    (re.compile(r"(?s:(?:environ|<frozen os>|os\.py).*)KeyError: '(\w+)'"), _absent_variable),
+    (re.compile(rf"(?<!\w){_NAME}\b.{{0,40}}?{_WANTED}"), _absent_variable),
+    (re.compile(rf"{_WANTING}\b.{{0,60}}?(?<!\w){_NAME}"), _absent_variable),
     (re.compile(r"EADDRINUSE|[Aa]ddress already in use"), _address_in_use),
     (re.compile(r"npm (?:ERR!|error) (?:code )?(?:E?404|could not determine executable)"
                 r"|was not found in the package registry|is not in this registry"
@@ -294,4 +295,3 @@ _KNOWN: Final[list[tuple[re.Pattern[str], Explain]]] = [
      _no_terminal),
     (re.compile(r"(?:PermissionError|EACCES|[Pp]ermission denied)[^\n]*"), _not_permitted),
 ]  # fmt: skip
-

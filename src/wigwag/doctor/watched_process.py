@@ -18,6 +18,7 @@ __all__ = ["WatchedProcess"]
 
 # So much of each stream is kept; the rest is counted.
 _KEPT_BYTES: Final = 4 * 1024 * 1024
+_TIME_TO_DIE: Final = 10.0
 # How often it is looked whether the children are gone: nothing tells of it.
 _LOOK_AGAIN: Final = 0.05
 
@@ -189,4 +190,9 @@ class WatchedProcess(asyncio.SubprocessProtocol):
         except (ProcessLookupError, PermissionError):
             pass
         self._transport.close()
-        await self.wait_for_exit(10)
+        exiting = asyncio.ensure_future(self.wait_for_exit(_TIME_TO_DIE))
+        try:
+            await asyncio.shield(exiting)
+        except asyncio.CancelledError:  # whoever breaks off must not leave it unreaped
+            await exiting
+            raise

@@ -1,0 +1,186 @@
+"""`wigwag doctor`, which says what is wrong with a server, and what to change."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+
+import click
+
+from wigwag.cli.exit_codes import ExitCode
+from wigwag.cli.failures import run
+from wigwag.cli.output import json_option, print_json
+from wigwag.cli.targets import Reach, TargetCommand, read_reach, server_options
+from wigwag.client.terminal_lines import visible, visible_lines
+from wigwag.doctor.diagnosing import diagnose
+from wigwag.doctor.findings import Diagnosis, Facts, Finding
+from wigwag.doctor.patience import Patience
+
+__all__ = ["doctor_command"]
+
+_COLOURS: Final = {"error": "red", "warning": "yellow", "note": "blue"}
+_CLEAR_LINE: Final = "\r\x1b[K"
+
+
+@click.command("doctor", cls=TargetCommand)
+@click.argument("words", nargs=-1, metavar="[TARGET]")
+@click.option("--config", metavar="FILE", help="Examine a host's configuration, and its servers.")
+@server_options("server", "headers", "auth", "env", "cwd", "timeout")
+@json_option
+def doctor_command(
+    *, words: tuple[str, ...], config: str | None, as_json: bool, **given: Any
+) -> None:
+    r"""Find out why a server does not work, and what to change.
+
+    The server is started, or connected to, as a host does it, several times; no tool is called.
+    Each finding has a name, what is wrong, what shows it, and what to do about it.
+
+    \b
+        wigwag doctor -- python server.py
+        wigwag doctor https://example.com/mcp
+        wigwag doctor --config ~/.cursor/mcp.json
+        wigwag doctor --config claude_desktop_config.json --server github
+
+    The exit code is 0 if nothing must be changed, else 1. Notes are no faults.
+    """
+    # What the client has to say of a server is among the findings.
+    logging.getLogger("wigwag").addHandler(logging.NullHandler())
+    progress = _Progress()
+    config, words = _configuration(config, words)
+    if config is not None:
+        if words:
+            raise click.UsageError("--config and a target exclude each other")
+        work: Coroutine[Any, Any, list[Diagnosis]] = _of_configuration(config, given, progress)
+    else:
+        reach, left = read_reach(words, **given)
+        if left:
+            raise click.UsageError(f"unexpected: {' '.join(left)}; a command follows `--`")
+        work = _of_server(reach, progress)
+    try:
+        diagnoses = run(work, as_json=as_json)
+    finally:
+        progress.clear()
+    if as_json:
+        print_json(_as_json(diagnoses))
+    else:
+        _print(diagnoses)
+    sys.exit(ExitCode.DONE if all(one.is_healthy for one in diagnoses) else ExitCode.FAILED)
+
+
+def _configuration(
+    config: str | None, words: tuple[str, ...]
+) -> tuple[str | None, tuple[str, ...]]:
+    """Take a JSON file for a configuration, also without the option."""
+    if config is None and len(words) == 1 and words[0].endswith(".json"):
+        return words[0], ()
+    return config, words
+
+
+def _of_configuration(
+    file: str, given: dict[str, Any], progress: Callable[[str], object]
+) -> Coroutine[Any, Any, list[Diagnosis]]:
+    for name in ("headers", "auth", "env", "cwd"):
+        if given[name]:
+            option = "header" if name == "headers" else name
+            raise click.UsageError(f"--{option} is for one server, and not for --config")
+    from wigwag.doctor.configurations import diagnose_configuration  # noqa: PLC0415 - few ask
+
+    return diagnose_configuration(
+        file, server=given["server"], patience=_patience(given["timeout"]), on_step=progress
+    )
+
+
+async def _of_server(reach: Reach, progress: Callable[[str], object]) -> list[Diagnosis]:
+    diagnosis = await diagnose(
+        reach.target,
+        env=reach.env,
+        cwd=reach.cwd,
+        headers=reach.headers,
+        auth=reach.auth,
+        patience=_patience(reach.timeout),
+        on_step=progress,
+    )
+    return [diagnosis]
+
+
+def _patience(timeout: float | None) -> Patience:
+    return Patience() if timeout is None else Patience(start=timeout, answer=timeout)
+
+
+class _Progress:
+    """Shows at a terminal what is done at the moment; the next thing takes its place."""
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr.isatty()
+
+    def __call__(self, step: str) -> None:
+        if self._is_shown:
+            click.echo(f"{_CLEAR_LINE}{step} ...", nl=False, err=True)
+
+    def clear(self) -> None:
+        """Leave an empty line."""
+        if self._is_shown:
+            click.echo(_CLEAR_LINE, nl=False, err=True)
+
+
+# --- what is printed
+
+
+def _as_json(diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
+    import msgspec  # noqa: PLC0415 - people read text
+
+    return {
+        "healthy": all(one.is_healthy for one in diagnoses),
+        "diagnoses": [{"healthy": one.is_healthy, **msgspec.to_builtins(one)} for one in diagnoses],
+    }
+
+
+def _print(diagnoses: Sequence[Diagnosis]) -> None:
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for diagnosis in diagnoses:
+        if len(diagnoses) > 1:
+            click.echo(click.style(visible(diagnosis.target), bold=True), color=colour)
+        for finding in diagnosis.findings:
+            click.echo(_text_of(finding), color=colour)
+        click.echo(_summary(diagnosis), color=colour)
+
+
+def _text_of(finding: Finding) -> str:
+    severity = click.style(finding.severity, fg=_COLOURS[finding.severity], bold=True)
+    subject = f"{visible(finding.subject)}: " if finding.subject else ""
+    lines = [f"{severity} {finding.code}: {subject}{visible(finding.what)}"]
+    lines += [f"    | {line}" for line in visible_lines(finding.evidence).split("\n") if line]
+    lines.append(f"    change: {visible(finding.change)}")
+    return "\n".join(lines)
+
+
+def _summary(diagnosis: Diagnosis) -> str:
+    amounts = {
+        severity: sum(finding.severity == severity for finding in diagnosis.findings)
+        for severity in _COLOURS
+    }
+    told = [
+        f"{amount} {severity}{'' if amount == 1 else 's'}"
+        for severity, amount in amounts.items()
+        if amount
+    ]
+    amount = ", ".join(told) or "no findings"
+    if diagnosis.is_healthy:
+        amount = f"{click.style('healthy', fg='green', bold=True)}: {amount}"
+    return amount + _of_facts(diagnosis.facts)
+
+
+def _of_facts(facts: Facts) -> str:
+    """Say in a few words what kind of server it is."""
+    told = [
+        visible(str(facts["server"])) if "server" in facts else "",
+        f"revision {facts['revision']}" if "revision" in facts else "",
+        f"first answer after {facts['seconds_to_answer']:.1f} s"
+        if "seconds_to_answer" in facts
+        else "",
+    ]
+    words = ", ".join(filter(None, told))
+    return f" ({words})" if words else ""

@@ -1,0 +1,97 @@
+"""`wigwag doctor`."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import KITEBASE, wigwag, wigwag_at_terminal
+from wigwag.cli.exit_codes import ExitCode
+
+ZOO = Path(__file__).parents[1] / "zoo" / "processes"
+
+
+def test_a_healthy_server_is_called_healthy_in_one_line() -> None:
+    ran = wigwag("doctor", "--", sys.executable, KITEBASE)
+    assert ran.code == ExitCode.DONE, ran
+    assert ran.out.startswith("healthy: no findings (")
+    assert "revision 2026-07-28" in ran.out
+    assert ran.out.count("\n") == 1
+    assert ran.err == ""
+
+
+def test_a_banner_on_standard_output_is_told_with_its_text_its_line_and_what_to_change() -> None:
+    ran = wigwag("doctor", "--", sys.executable, KITEBASE, "--noisy")
+    assert ran.code == ExitCode.FAILED, ran
+    first, evidence, change, *_ = ran.out.splitlines()
+    assert first.startswith(f"error banner-on-stdout: {KITEBASE}, line ")
+    assert evidence == "    | Kitebase server starting..."
+    assert change.startswith("    change: write to standard error instead")
+    assert ran.err == ""
+
+
+def test_programs_get_json() -> None:
+    ran = wigwag("doctor", "--json", "--", sys.executable, "-S", ZOO / "crash.py")
+    assert ran.code == ExitCode.FAILED
+    assert ran.json["healthy"] is False
+    (diagnosis,) = ran.json["diagnoses"]
+    assert diagnosis["target"].endswith("crash.py")
+    assert diagnosis["facts"]["exit_code"] == 1
+    (finding,) = diagnosis["findings"]
+    assert finding["code"] == "crash-at-start"
+    assert finding["severity"] == "error"
+    assert "the lions are out" in finding["evidence"]
+
+
+def test_all_servers_of_a_configuration_are_examined(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    crash = {"command": sys.executable, "args": ["-S", str(ZOO / "crash.py")]}
+    off = {"command": "zoo", "disabled": True}
+    file.write_text(json.dumps({"mcpServers": {"cage": crash, "shed": off}}))
+    ran = wigwag("doctor", "--config", file)
+    assert ran.code == ExitCode.FAILED, ran
+    told = [line for line in ran.out.splitlines() if not line.startswith("    ")]
+    assert told[0] == str(file)
+    assert told[1] == "healthy: no findings"
+    assert told[2] == f"cage ({file})"
+    assert told[3].startswith("error crash-at-start: ")
+    assert told[5] == f"shed ({file})"
+    assert told[6].startswith("note server-disabled: shed: ")
+    assert told[7] == "healthy: 1 note"
+    assert wigwag("doctor", file, "--server", "shed").code == ExitCode.DONE
+
+
+def test_at_a_terminal_it_shows_what_it_does_and_colours_what_it_finds() -> None:
+    with wigwag_at_terminal("doctor", "--", sys.executable, "-S", ZOO / "crash.py") as person:
+        person.see("starting the server as a host would ...")
+        person.see("\x1b[31m\x1b[1merror\x1b[0m crash-at-start: ")
+        assert person.exit_code() == ExitCode.FAILED
+
+
+def test_what_a_server_says_cannot_change_the_terminal(tmp_path: Path) -> None:
+    server = tmp_path / "server.py"
+    server.write_text(r"import sys; sys.exit('\x1b[2Jall is well\rnothing')")
+    ran = wigwag("doctor", "--", sys.executable, "-S", server)
+    assert r"\x1b[2Jall is well" in ran.out
+    assert "\x1b" not in ran.out
+    assert "\r" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ((), "say which server"),
+        (("--config", "nowhere.json"), "there is no file nowhere.json"),
+        (("--config", "x.json", "y"), "--config and a target exclude each other"),
+        (("--config", "x.json", "--env", "A=1"), "--env is for one server"),
+        (("python", "server.py"), "a command follows `--`"),
+        (("http://x", "--timeout", "0"), "above 0"),
+        (("nowhere.py",), "there is no file 'nowhere.py'"),
+    ],
+)
+def test_what_makes_no_sense_is_told(arguments: tuple[str, ...], what: str) -> None:
+    ran = wigwag("doctor", *arguments)
+    assert ran.code == ExitCode.USAGE
+    assert what in ran.err
+    assert ran.out == ""

@@ -1,0 +1,7 @@
+"""Asks for a password."""
+
+import sys
+
+print("Password: ", end="", file=sys.stderr, flush=True)
+for _ in sys.stdin:
+    pass

@@ -1,0 +1,3 @@
+"""Raises at start."""
+
+raise RuntimeError("the lions are out")

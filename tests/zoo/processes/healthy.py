@@ -1,0 +1,5 @@
+"""Has no fault."""
+
+from manners import serve
+
+serve()

@@ -1,0 +1,6 @@
+"""Dies of a signal."""
+
+import os
+import signal
+
+os.kill(os.getpid(), signal.SIGSEGV)

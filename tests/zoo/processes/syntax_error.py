@@ -1,0 +1,3 @@
+"""Is no Python."""
+
+exec(compile("for = 3\n", "cage.py", "exec"))

@@ -1,0 +1,5 @@
+"""Wants a terminal."""
+
+import os
+
+os.tcgetpgrp(0)
