@@ -1,4 +1,4 @@
-"""Judges the command of a server before it is started: is it there, and would a host find it?"""
+"""Judges the command of a server before it is started, and whether a host would find it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges the file of a host as a whole: is it what that host reads, and where are its servers?"""
+"""Judges the file of a host as a whole, and where its servers are."""
 
 from __future__ import annotations
 
