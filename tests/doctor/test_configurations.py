@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wigwag.doctor.configuration_hosts import host_of
+from wigwag.doctor.configuration_checks.hosts import host_of
 from wigwag.doctor.configurations import diagnose_configuration
 from wigwag.doctor.findings import Diagnosis
 from wigwag.doctor.patience import Patience

@@ -10,7 +10,7 @@ import pytest
 
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.patience import Patience
-from wigwag.doctor.process_table import all_processes
+from wigwag.doctor.process_checks.process_table import all_processes
 from wigwag.doctor.processes import check_process
 from wigwag.transports.stdio_client import StdioServerParameters
 

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from wigwag.client.configuration import UrlServer, load_configuration, read_configuration
-from wigwag.doctor.configuration_entries import check_entry
-from wigwag.doctor.configuration_file import check_file, servers_in
-from wigwag.doctor.configuration_hosts import ConfiguredHost, configurations_here, host_of
+from wigwag.doctor.configuration_checks.entries import check_entry
+from wigwag.doctor.configuration_checks.files import check_file, servers_in
+from wigwag.doctor.configuration_checks.hosts import ConfiguredHost, configurations_here, host_of
 from wigwag.doctor.diagnosing import OnStep, diagnose
 from wigwag.doctor.findings import Diagnosis, Finding, gravest_first
 from wigwag.doctor.patience import Patience

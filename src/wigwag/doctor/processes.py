@@ -8,18 +8,18 @@ from typing import Any, Final
 
 import msgspec
 
-from wigwag.doctor.commands import check_command
-from wigwag.doctor.conversation import Conversation
-from wigwag.doctor.departure import check_departure
 from wigwag.doctor.findings import Facts, Finding
-from wigwag.doctor.handshake import check_answer_to_initialize, check_ids, excerpt_of
-from wigwag.doctor.output_faults import output_findings
 from wigwag.doctor.patience import Patience
+from wigwag.doctor.process_checks.commands import check_command
+from wigwag.doctor.process_checks.conversation import Conversation
+from wigwag.doctor.process_checks.departure import check_departure
+from wigwag.doctor.process_checks.handshake import check_answer_to_initialize, check_ids, excerpt_of
+from wigwag.doctor.process_checks.output_faults import output_findings
+from wigwag.doctor.process_checks.silence import explain_silence
+from wigwag.doctor.process_checks.start import Start
+from wigwag.doctor.process_checks.start_failures import Ending, explain_end
+from wigwag.doctor.process_checks.watched_process import WatchedProcess
 from wigwag.doctor.secrets import hide_secrets
-from wigwag.doctor.silence import explain_silence
-from wigwag.doctor.start import Start
-from wigwag.doctor.start_failures import Ending, explain_end
-from wigwag.doctor.watched_process import WatchedProcess
 from wigwag.errors import ServerStartFailed
 from wigwag.schema import PING, TOOLS_LIST
 from wigwag.transports.stdio_client import StdioServerParameters

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from wigwag.client.configuration import is_entry, read_configuration
-from wigwag.doctor.configuration_hosts import ConfiguredHost
+from wigwag.doctor.configuration_checks.hosts import ConfiguredHost
 from wigwag.doctor.findings import Finding
 from wigwag.doctor.secrets import hide_secrets
 

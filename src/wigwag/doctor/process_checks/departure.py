@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.patience import Patience
-from wigwag.doctor.watched_process import WatchedProcess
+from wigwag.doctor.process_checks.watched_process import WatchedProcess
 
 __all__ = ["check_departure"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wigwag.doctor.output_reading import read_output
+from wigwag.doctor.process_checks.output_reading import read_output
 
 ANSWER = {"jsonrpc": "2.0", "id": 0, "result": {}}
 LOG = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "\u2028"}}

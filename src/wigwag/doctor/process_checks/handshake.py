@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.output_reading import Output
+from wigwag.doctor.process_checks.output_reading import Output
 from wigwag.schema.revisions import LEGACY_REVISIONS
 
 __all__ = ["check_answer_to_initialize", "check_ids"]

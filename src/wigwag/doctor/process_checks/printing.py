@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from wigwag.doctor.conversation import Conversation
 from wigwag.doctor.patience import Patience
-from wigwag.doctor.start import Start
-from wigwag.doctor.watched_process import WatchedProcess
+from wigwag.doctor.process_checks.conversation import Conversation
+from wigwag.doctor.process_checks.start import Start
+from wigwag.doctor.process_checks.watched_process import WatchedProcess
 from wigwag.errors import ServerStartFailed
 
 __all__ = ["find_printing"]
@@ -59,7 +59,7 @@ def _with_listeners(start: Start, folder: Path, notes: Path) -> dict[str, str]:
     """Return the environment of the server, with the programs that listen in it."""
     python = folder / _PYTHON_FOLDER
     python.mkdir()
-    source = files("wigwag.doctor") / "listeners"
+    source = files("wigwag.doctor.process_checks") / "listeners"
     python_listener = (source / "python_listener.txt").read_text(encoding="utf-8")
     (python / "sitecustomize.py").write_text(python_listener, encoding="utf-8")
     node = folder / "listener.cjs"

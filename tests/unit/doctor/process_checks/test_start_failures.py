@@ -2,8 +2,8 @@
 
 import pytest
 
-from wigwag.doctor.start import Start
-from wigwag.doctor.start_failures import Ending, explain_end
+from wigwag.doctor.process_checks.start import Start
+from wigwag.doctor.process_checks.start_failures import Ending, explain_end
 from wigwag.transports.stdio_client import StdioServerParameters
 
 pytestmark = pytest.mark.anyio

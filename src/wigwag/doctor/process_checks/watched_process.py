@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from wigwag.doctor.process_table import all_processes
+from wigwag.doctor.process_checks.process_table import all_processes
 from wigwag.errors import ServerStartFailed
 
 __all__ = ["WatchedProcess"]

@@ -7,12 +7,12 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
-from wigwag.doctor.conversation import Conversation
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.handshake import check_ids, excerpt_of
-from wigwag.doctor.output_reading import read_output
 from wigwag.doctor.patience import Patience
-from wigwag.doctor.watched_process import WatchedProcess
+from wigwag.doctor.process_checks.conversation import Conversation
+from wigwag.doctor.process_checks.handshake import check_ids, excerpt_of
+from wigwag.doctor.process_checks.output_reading import read_output
+from wigwag.doctor.process_checks.watched_process import WatchedProcess
 from wigwag.jsonrpc.codec import encode_value
 
 __all__ = ["explain_silence"]

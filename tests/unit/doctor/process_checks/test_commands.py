@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from wigwag.doctor.commands import check_command
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.start import Start
+from wigwag.doctor.process_checks.commands import check_command
+from wigwag.doctor.process_checks.start import Start
 from wigwag.transports.stdio_client import StdioServerParameters
 
 PYTHON = sys.executable
@@ -19,7 +19,9 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     """A home with nothing in it, and nothing installed elsewhere."""
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setattr("wigwag.doctor.commands._PLACES", ("~/.nvm/versions/node/*/bin",))
+    monkeypatch.setattr(
+        "wigwag.doctor.process_checks.commands._PLACES", ("~/.nvm/versions/node/*/bin",)
+    )
     return folder
 
 

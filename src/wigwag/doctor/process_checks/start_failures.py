@@ -11,8 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.interpreters import find_with_module, version_of
-from wigwag.doctor.start import Start
+from wigwag.doctor.process_checks.interpreters import find_with_module, version_of
+from wigwag.doctor.process_checks.start import Start
 
 __all__ = ["Ending", "explain_end"]
 

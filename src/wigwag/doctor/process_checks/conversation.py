@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from wigwag._version import __version__
-from wigwag.doctor.output_reading import Output, read_output
 from wigwag.doctor.patience import Patience
-from wigwag.doctor.watched_process import WatchedProcess
+from wigwag.doctor.process_checks.output_reading import Output, read_output
+from wigwag.doctor.process_checks.watched_process import WatchedProcess
 from wigwag.jsonrpc.codec import encode_value
 from wigwag.schema import INITIALIZE, NOTIFICATIONS_INITIALIZED, SERVER_DISCOVER
 from wigwag.schema.basic import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, PROTOCOL_VERSION_KEY

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from wigwag.doctor.start import Start
+from wigwag.doctor.process_checks.start import Start
 
 __all__ = ["find_with_module", "version_of"]
 

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from wigwag.doctor.configuration_hosts import ConfiguredHost
+from wigwag.doctor.configuration_checks.hosts import ConfiguredHost
 from wigwag.doctor.findings import Finding, Severity
 from wigwag.doctor.secrets import is_placeholder, is_secret_name, is_token
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from wigwag.doctor.findings import Finding, Severity
-from wigwag.doctor.output_reading import Output, OutputFault
 from wigwag.doctor.patience import Patience
-from wigwag.doctor.start import Start
+from wigwag.doctor.process_checks.output_reading import Output, OutputFault
+from wigwag.doctor.process_checks.start import Start
 
 __all__ = ["output_findings"]
 
@@ -87,7 +87,7 @@ async def _of_junk(junk: list[str], start: Start, patience: Patience) -> Finding
     if _NPM.search(text):
         change = "start the program itself, or silence what starts it: `npm run --silent`"
         return Finding("banner-on-stdout", "error", what, evidence, change)
-    from wigwag.doctor.printing import find_printing  # noqa: PLC0415 - most servers are quiet
+    from wigwag.doctor.process_checks.printing import find_printing  # noqa: PLC0415 - most servers are quiet
 
     place = await find_printing(junk, start, patience)
     if place is not None:

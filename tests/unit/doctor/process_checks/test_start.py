@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wigwag.doctor.start import Start
+from wigwag.doctor.process_checks.start import Start
 from wigwag.transports.stdio_client import StdioServerParameters
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.start import HOST_PATH, Start
+from wigwag.doctor.process_checks.start import HOST_PATH, Start
 
 __all__ = ["check_command"]
 

@@ -1,0 +1,1 @@
+"""The parts of an examination of the configuration of a host."""
