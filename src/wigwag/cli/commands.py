@@ -33,6 +33,7 @@ _COMMANDS: Final = {
         "wigwag.cli.doctor", "Find out why a server does not work, and what to change."
     ),
     "show": Entry("wigwag.cli.show", "Make a recording readable, as text or as a page."),
+    "trace": Entry("wigwag.cli.trace", "Stand between a host and a server, and show all they say."),
 }
 
 

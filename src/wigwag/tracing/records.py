@@ -54,11 +54,11 @@ class TraceHeader(Struct, frozen=True, kw_only=True, tag_field="kind", tag="trac
         target: The words of the server's command, or its URL.
     """
 
+    version: int = VERSION
     started: str
     wigwag: str
     transport: Literal["stdio", "http"]
     target: list[str] | str
-    version: int = VERSION
 
 
 class HttpPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,6 +97,7 @@ class MessageRecord(_Happening, frozen=True, kw_only=True, tag="message"):
     Attributes:
         sender: Who sent it; `from` in the file.
         message: Its JSON as it was sent, but for what is secret.
+        problem: What JSON-RPC has against it; `""` if nothing.
         http: What carried it, over HTTP.
         connection: Which HTTP request it belongs to, as its body or in the answer to it, counted
             from 1; 0 over stdio.
@@ -104,6 +105,7 @@ class MessageRecord(_Happening, frozen=True, kw_only=True, tag="message"):
 
     sender: Sender = msgspec.field(name="from")
     message: Raw
+    problem: str = ""
     http: HttpPart | None = None
     connection: int = 0
 

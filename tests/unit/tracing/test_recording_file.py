@@ -1,0 +1,47 @@
+"""Where recordings go."""
+
+import os
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import wigwag
+from wigwag.tracing.recording_file import open_recording, trace_header
+
+
+def test_a_recording_is_for_its_user_alone(tmp_path: Path) -> None:
+    with open_recording(tmp_path / "trace.jsonl") as file:
+        file.write(b"one")
+    assert (tmp_path / "trace.jsonl").read_bytes() == b"one"
+    assert (tmp_path / "trace.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_was_recorded_before_is_kept_under_a_number(tmp_path: Path) -> None:
+    for text in (b"one", b"two", b"three"):
+        with open_recording(tmp_path / "trace.jsonl") as file:
+            file.write(text)
+    kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert kept == {"trace.jsonl": b"three", "trace.2.jsonl": b"two", "trace.1.jsonl": b"one"}
+
+
+def test_one_that_is_still_written_goes_on_under_its_number(tmp_path: Path) -> None:
+    with open_recording(tmp_path / "trace.jsonl") as first:
+        first.write(b"one")
+        with open_recording(tmp_path / "trace.jsonl") as second:
+            second.write(b"two")
+            first.write(b" more")
+    assert (tmp_path / "trace.1.jsonl").read_bytes() == b"one more"
+    assert (tmp_path / "trace.jsonl").read_bytes() == b"two"
+
+
+def test_a_device_is_no_recording_to_keep() -> None:
+    with open_recording(os.devnull) as file:
+        file.write(b"one")
+    assert Path(os.devnull).exists()
+
+
+def test_the_first_line_says_what_was_recorded_when_and_by_what() -> None:
+    started = datetime(2026, 11, 30, 21, 0, 0, 123456, timezone(timedelta(hours=1)))
+    header = trace_header("stdio", ["python", "server.py"], started)
+    assert header.started == "2026-11-30T20:00:00.123Z"
+    assert (header.version, header.wigwag) == (1, wigwag.__version__)
+    assert (header.transport, header.target) == ("stdio", ["python", "server.py"])
