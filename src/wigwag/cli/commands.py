@@ -32,8 +32,8 @@ _COMMANDS: Final = {
     "doctor": Entry(
         "wigwag.cli.doctor", "Find out why a server does not work, and what to change."
     ),
-    "show": Entry("wigwag.cli.show", "Make a recording readable, as text or as a page."),
     "trace": Entry("wigwag.cli.trace", "Stand between a host and a server, and show all they say."),
+    "show": Entry("wigwag.cli.show", "Make a recording readable, as text or as a page."),
 }
 
 
