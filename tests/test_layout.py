@@ -33,6 +33,7 @@ ELSEWHERE = {
     "client/terminal.py": "e2e: test_terminal, with a person at a pseudo terminal",
     "client/terminal_lines.py": "e2e: test_terminal, with a person at a pseudo terminal",
     "doctor/capabilities.py": "doctor: test_contents, over a zoo of servers",
+    "client/terminal_sampling.py": "e2e: test_terminal_sampling, with a person",
     "doctor/contents.py": "doctor: test_contents, over a zoo of servers",
     "doctor/diagnosing.py": "doctor: every test of it",
     "doctor/eras.py": "doctor: test_contents, over a zoo of servers",

@@ -13,6 +13,7 @@ from tests.e2e.host import PATIENCE
 from tests.e2e.person import Person, at_terminal
 
 KITEBASE = Path(__file__).parents[2] / "examples" / "kitebase" / "server.py"
+KIOSK = Path(__file__).with_name("kiosk.py")
 
 
 class Ran:

@@ -1,13 +1,16 @@
 """How commands tell what went wrong."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.program import wigwag
+from tests.cli.program import KIOSK, KITEBASE, wigwag, wigwag_at_terminal
+from tests.e2e.host import PATIENCE
+from tests.e2e.person import CTRL_C
 from wigwag.cli.exit_codes import ExitCode
-from wigwag.cli.failures import code_of
+from wigwag.cli.failures import code_of, tell
 from wigwag.errors import (
     AuthorizationRefused,
     ConnectionRefused,
@@ -57,3 +60,33 @@ def test_programs_get_the_failure_as_json() -> None:
     assert ran.code == ExitCode.NOT_CONNECTED
     assert ran.json["error"]["kind"] == "not_connected"
     assert "nobody listens there" in ran.json["error"]["message"]
+
+
+def test_a_reader_that_goes_away_is_no_failure_to_tell_of() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "wigwag", "ping", "--count", "1000000", str(KITEBASE)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.readline()
+        program.stdout.close()
+        assert program.wait(PATIENCE) == ExitCode.READER_GONE
+        assert program.stderr.read() == b""
+
+
+def test_ctrl_c_has_its_exit_code_and_no_traceback() -> None:
+    with wigwag_at_terminal("call", KIOSK, "sleep") as person:
+        person.see("asleep")
+        person.type(CTRL_C)
+        assert person.exit_code() == ExitCode.INTERRUPTED
+        person.see_the_end()
+    assert "Traceback" not in person.seen
+
+
+def test_what_a_server_says_cannot_control_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tell("no\x1b[2J\nmore", ExitCode.REFUSED)
+    assert capsys.readouterr().err == "wigwag: no\\x1b[2J\nmore\n"

@@ -12,7 +12,7 @@ from wigwag.cli.exit_codes import ExitCode
 def test_it_tells_how_long_each_answer_took(era: str) -> None:
     ran = wigwag("ping", KITEBASE, "--era", era, "--count", "2")
     assert ran.code == ExitCode.DONE
-    assert re.fullmatch(r"(answer in \d+\.\d ms\n){2}", ran.out), ran
+    assert re.fullmatch(r"(answer in \d+\.\d ms\n){2}min .*, mean .*, max .* ms\n", ran.out), ran
 
 
 def test_it_prints_json_for_programs() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from difflib import get_close_matches
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import click
 
 from wigwag._version import __version__
+from wigwag.cli.failures import leave_quietly
 
 __all__ = ["wigwag"]
 
@@ -28,6 +29,13 @@ class Entry(NamedTuple):
 # In the order of the list: to serve, to use a server, to find out what is wrong, the rest.
 _COMMANDS: Final = {
     "run": Entry("wigwag.cli.run", "Serve the server in a file or a module."),
+    "list": Entry("wigwag.cli.list", "Show what a server offers."),
+    "call": Entry("wigwag.cli.call", "Call a tool."),
+    "read": Entry("wigwag.cli.read", "Read a resource."),
+    "prompt": Entry("wigwag.cli.prompt", "Fill in a prompt."),
+    "complete": Entry("wigwag.cli.complete", "Ask how an argument may go on."),
+    "listen": Entry("wigwag.cli.listen", "Tell what changes at a server."),
+    "info": Entry("wigwag.cli.info", "Show what a server says of itself."),
     "ping": Entry("wigwag.cli.ping", "Ask a server for a sign of life, and time it."),
     "doctor": Entry(
         "wigwag.cli.doctor", "Find out why a server does not work, and what to change."
@@ -40,6 +48,10 @@ _COMMANDS: Final = {
 class LazyGroup(click.Group):
     """A group whose commands are in modules of their own."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.help = _with_marks(self.help)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order of the list."""
         return list(_COMMANDS)
@@ -50,7 +62,9 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module = importlib.import_module(entry.module)
-        return cast("click.Command", getattr(module, f"{cmd_name}_command"))
+        command = cast("click.Command", getattr(module, f"{cmd_name}_command"))
+        command.help = _with_marks(command.help)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -72,10 +86,23 @@ class LazyGroup(click.Group):
             )
         raise click.UsageError(f"there is no command {name!r}", ctx)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click has codes of its own for Ctrl+C and for a reader that has gone."""
+        with leave_quietly():
+            return super().invoke(ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list, without loading any of them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
+
+
+def _with_marks(text: str | None) -> str | None:
+    r"""Return a help text with the marks of click, which a docstring has as `\b`.
+
+    What follows such a mark keeps its lines.
+    """
+    return text and text.replace("\\b\n", "\b\n")
 
 
 def _is_target(word: str) -> bool:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
@@ -25,9 +25,12 @@ from wigwag.errors import (
     TransportError,
 )
 
-__all__ = ["code_of", "fail", "leave_quietly", "run"]
+__all__ = ["TELLABLE", "code_of", "fail", "leave_quietly", "run", "tell"]
 
 T = TypeVar("T")
+
+TELLABLE: Final = (McpError, ValueError, TypeError, OSError)
+"""What the library raises for reasons that a person can do something about."""
 
 
 def code_of(error: BaseException) -> ExitCode:
@@ -57,13 +60,20 @@ _CODES = (
 
 def fail(message: str, code: ExitCode, *, as_json: bool = False) -> NoReturn:
     """Say on standard error what went wrong, and leave; with `as_json` on standard output, too."""
+    tell(message, code, as_json=as_json)
+    sys.exit(code)
+
+
+def tell(message: str, code: ExitCode, *, as_json: bool = False) -> None:
+    """Say what went wrong, as `fail` does."""
+    from wigwag.client.terminal_lines import visible_lines  # noqa: PLC0415 - only failures need it
+
     if as_json:
         import json  # noqa: PLC0415 - few ask for it
 
         error = {"error": {"kind": code.name.lower(), "message": message}}
         click.echo(json.dumps(error, ensure_ascii=False))
-    click.echo(f"wigwag: {message}", err=True)
-    sys.exit(code)
+    click.echo(f"wigwag: {visible_lines(message)}", err=True)
 
 
 def run(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
@@ -80,7 +90,7 @@ def run(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
         return asyncio.run(work)
     except (BrokenPipeError, click.exceptions.Exit, click.ClickException):
         raise
-    except (McpError, ValueError, TypeError, OSError) as error:
+    except TELLABLE as error:
         fail(str(error), code_of(error), as_json=as_json)
 
 
