@@ -27,6 +27,14 @@ def test_the_list_of_commands_tells_what_each_is_for() -> None:
         assert name in ran.out
 
 
+def test_examples_in_help_texts_keep_their_lines() -> None:
+    text = group.get_help(click.Context(group))
+    assert "\n    wigwag list server.py\n" in text or "\n      wigwag list server.py\n" in text
+    auth = group.get_command(click.Context(group), "auth")
+    assert auth is not None
+    assert "wigwag auth status\n" in auth.get_help(click.Context(auth))
+
+
 def test_it_tells_its_version() -> None:
     assert wigwag("--version").out == f"wigwag {__version__}\n"
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from difflib import get_close_matches
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import click
 
 from wigwag._version import __version__
 from wigwag.cli.failures import leave_quietly
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["wigwag"]
 
@@ -42,6 +44,8 @@ _COMMANDS: Final = {
     ),
     "trace": Entry("wigwag.cli.trace", "Stand between a host and a server, and show all they say."),
     "show": Entry("wigwag.cli.show", "Make a recording readable, as text or as a page."),
+    "auth": Entry("wigwag.cli.auth", "Log in to servers, out of them, and see where you are."),
+    "completion": Entry("wigwag.cli.completion", "Teach a shell the words of wigwag."),
 }
 
 
@@ -63,7 +67,7 @@ class LazyGroup(click.Group):
             return None
         module = importlib.import_module(entry.module)
         command = cast("click.Command", getattr(module, f"{cmd_name}_command"))
-        command.help = _with_marks(command.help)
+        keep_lines(command)
         return command
 
     def resolve_command(
@@ -77,6 +81,8 @@ class LazyGroup(click.Group):
         name = args[0]
         if name in _COMMANDS or ctx.resilient_parsing or name.startswith("-"):
             return super().resolve_command(ctx, args)
+        from difflib import get_close_matches  # noqa: PLC0415 - few need it
+
         near = get_close_matches(name, _COMMANDS, n=1)
         if near:
             raise click.UsageError(f"there is no command {name!r}; did you mean {near[0]!r}?", ctx)
@@ -91,18 +97,29 @@ class LazyGroup(click.Group):
         with leave_quietly():
             return super().invoke(ctx)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer names, without loading what they name."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - for a shell alone
+
+        names = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in _COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list, without loading any of them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
 
 
-def _with_marks(text: str | None) -> str | None:
-    r"""Return a help text with the marks of click, which a docstring has as `\b`.
-
-    What follows such a mark keeps its lines.
-    """
-    return text and text.replace("\\b\n", "\b\n")
+def keep_lines(command: click.Command) -> None:
+    r"""Let lines of a help text stay lines below `\b`, which docstrings have spelt out."""
+    command.help = (command.help or "").replace("\\b", "\b")
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            keep_lines(each)
 
 
 def _is_target(word: str) -> bool:
@@ -123,3 +140,6 @@ def wigwag() -> None:
         wigwag list https://example.com/mcp
         wigwag call search word=tea -- npx -y some-server
     """
+
+
+keep_lines(wigwag)

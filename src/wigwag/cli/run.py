@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from wigwag.cli.failures import code_of, fail
+from wigwag.cli.targets import complete_files
 from wigwag.errors import McpError
 from wigwag.server.running import Transport, run_server
 
@@ -15,11 +16,11 @@ __all__ = ["run_command"]
 
 
 @click.command("run")
-@click.argument("target")
+@click.argument("target", shell_complete=complete_files)
 @click.argument("arguments", nargs=-1, metavar="[-- ARGUMENTS]")
 @click.option("--http", is_flag=True, help="Serve over HTTP instead of stdio.")
 @click.option("--tcp", metavar="HOST:PORT", help="Serve over TCP, with the framing of stdio.")
-@click.option("--socket", metavar="PATH", help="The same over a unix socket.")
+@click.option("--socket", type=click.Path(), help="The same over a unix socket.")
 @click.option("--host", help="Where to listen. [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="0: a free one. [default: 8765]")
 @click.option("--path", help="The path of the endpoint. [default: /mcp]")
@@ -38,11 +39,13 @@ __all__ = ["run_command"]
     help="Web pages from elsewhere that may use it.",
 )
 @click.option("--cors", is_flag=True, help="Let those pages read the answers.")
-@click.option("--certfile", metavar="FILE", help="The certificate, for https.")
-@click.option("--keyfile", metavar="FILE", help="Its key, if that is in another file.")
+@click.option("--certfile", type=click.Path(), metavar="FILE", help="The certificate, for https.")
+@click.option(
+    "--keyfile", type=click.Path(), metavar="FILE", help="Its key, if that is in another file."
+)
 @click.option("--workers", type=click.IntRange(1), help="How many processes serve.")
 @click.option("--reload", is_flag=True, help="Load the code again whenever it changes.")
-@click.option("--watch", multiple=True, metavar="PATH", help="With --reload: what else counts.")
+@click.option("--watch", type=click.Path(), multiple=True, help="With --reload: what else counts.")
 @click.option(
     "--no-sessions",
     "sessions",

@@ -11,12 +11,15 @@ import click
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from wigwag import Client
 
 __all__ = [
     "Reach",
     "TargetCommand",
     "about_server",
+    "complete_files",
     "named_target",
     "pairs",
     "read_reach",
@@ -152,7 +155,16 @@ def split_words(
     return words[0], list(words[1:])
 
 
-_ARGUMENT: Final = click.argument("words", nargs=-1, metavar="TARGET")
+def complete_files(_context: Any, _parameter: Any, incomplete: str) -> list[CompletionItem]:
+    """Let the shell offer files, of which many a target is one."""
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 - for a shell alone
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+_ARGUMENT: Final = click.argument(
+    "words", nargs=-1, metavar="TARGET", shell_complete=complete_files
+)
 _OPTIONS: Final = {
     "server": click.option(
         "--server", metavar="NAME", help="Which server of a configuration of several."

@@ -51,8 +51,8 @@ class DefaultLogin:
             raise AuthorizationFailed(
                 "a user must log in, and here is neither a browser nor a terminal",
                 "",
-                "log in once from a terminal as the same user, with `wigwag.log_in`; what is kept "
-                "then is used here as well",
+                "log in once from a terminal as the same user, with `wigwag auth login`; what is "
+                "kept then is used here as well",
             )
         return await self._login.listen(registered)
 
