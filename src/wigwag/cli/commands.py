@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.help = _with_marks(self.help)
+        keep_lines(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names, in the order of the list."""
@@ -140,6 +140,3 @@ def wigwag() -> None:
         wigwag list https://example.com/mcp
         wigwag call search word=tea -- npx -y some-server
     """
-
-
-keep_lines(wigwag)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Coroutine, Iterator
@@ -86,6 +85,8 @@ def run(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
     Raises:
         SystemExit: It failed, and why has been said.
     """
+    import asyncio  # noqa: PLC0415 - half of the time that a help text would take
+
     try:
         return asyncio.run(work)
     except (BrokenPipeError, click.exceptions.Exit, click.ClickException):
