@@ -48,6 +48,7 @@ ELSEWHERE = {
     "doctor/process_checks/printing.py": "doctor: test_processes",
     "doctor/process_checks/process_table.py": "doctor: test_processes",
     "doctor/process_checks/silence.py": "doctor: test_processes",
+    "doctor/process_checks/terminal_variables.py": "doctor: test_processes",
     "doctor/process_checks/watched_process.py": "doctor: test_processes",
     "doctor/configurations.py": "doctor: test_configurations",
     "doctor/configuration_checks/entries.py": "doctor: test_configurations",

@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from wigwag.client.sync import SyncClient, connect_sync
     from wigwag.client.terminal import terminal_elicitation
     from wigwag.client.tool_results import ToolCallResult
+    from wigwag.doctor.configurations import diagnose_configuration
+    from wigwag.doctor.diagnosing import diagnose
+    from wigwag.doctor.findings import Diagnosis, Finding
+    from wigwag.doctor.patience import Patience
     from wigwag.errors import (
         AuthorizationFailed,
         ConnectionClosed,
@@ -126,6 +130,7 @@ _HOMES = {
     "DPoPRules": "wigwag.server.authorization.proof_checking",
     "DeclinedElicitation": "wigwag.server.asking.questions",
     "Depends": "wigwag.server.parameters.dependencies",
+    "Diagnosis": "wigwag.doctor.findings",
     "Elicit": "wigwag.server.asking.resolver_questions",
     "ElicitationOutcome": "wigwag.server.asking.questions",
     "ElicitationResult": "wigwag.server.asking.questions",
@@ -134,6 +139,7 @@ _HOMES = {
     "File": "wigwag.server.results.media",
     "FileAssertion": "wigwag.client.authorization.assertions",
     "FileTokenStore": "wigwag.stores.file_tokens",
+    "Finding": "wigwag.doctor.findings",
     "FollowedCall": "wigwag.client.following",
     "Header": "wigwag.server.parameters.header",
     "Healing": "wigwag.client.healing",
@@ -150,6 +156,7 @@ _HOMES = {
     "MemoryTokenStore": "wigwag.stores.memory_tokens",
     "Message": "wigwag.server.results.prompt_messages",
     "OAuth": "wigwag.client.authorization.oauth",
+    "Patience": "wigwag.doctor.patience",
     "Principal": "wigwag.server.principal",
     "PromptsListChanged": "wigwag.client.listening",
     "Protection": "wigwag.server.protection",
@@ -188,6 +195,8 @@ _HOMES = {
     "check_client_document": "wigwag.client.authorization.client_document",
     "connect_sync": "wigwag.client.sync",
     "create_client_document": "wigwag.client.authorization.client_document",
+    "diagnose": "wigwag.doctor.diagnosing",
+    "diagnose_configuration": "wigwag.doctor.configurations",
     "elicit": "wigwag.server.asking.questions",
     "elicit_url": "wigwag.server.asking.questions",
     "list_roots": "wigwag.server.asking.questions",
@@ -223,6 +232,7 @@ __all__ = [
     "DPoPRules",
     "DeclinedElicitation",
     "Depends",
+    "Diagnosis",
     "Elicit",
     "ElicitationOutcome",
     "ElicitationResult",
@@ -231,6 +241,7 @@ __all__ = [
     "File",
     "FileAssertion",
     "FileTokenStore",
+    "Finding",
     "FollowedCall",
     "Header",
     "Healing",
@@ -247,6 +258,7 @@ __all__ = [
     "MemoryTokenStore",
     "Message",
     "OAuth",
+    "Patience",
     "Principal",
     "PromptsListChanged",
     "Protection",
@@ -286,6 +298,8 @@ __all__ = [
     "check_client_document",
     "connect_sync",
     "create_client_document",
+    "diagnose",
+    "diagnose_configuration",
     "elicit",
     "elicit_url",
     "list_roots",

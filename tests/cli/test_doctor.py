@@ -5,11 +5,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from tests.cli.program import KITEBASE, wigwag, wigwag_at_terminal
+from tests.e2e.person import CTRL_C
+from wigwag.cli.commands import wigwag as group
 from wigwag.cli.exit_codes import ExitCode
+from wigwag.doctor.process_checks.process_table import all_processes
 
 ZOO = Path(__file__).parents[1] / "zoo" / "processes"
+
+
+def doctor(*arguments: str | Path) -> Result:
+    """Run it in this process, which is quicker."""
+    return CliRunner().invoke(group, ["doctor", *map(str, arguments)])
 
 
 def test_a_healthy_server_is_called_healthy_in_one_line() -> None:
@@ -32,10 +41,11 @@ def test_a_banner_on_standard_output_is_told_with_its_text_its_line_and_what_to_
 
 
 def test_programs_get_json() -> None:
-    ran = wigwag("doctor", "--json", "--", sys.executable, "-S", ZOO / "crash.py")
-    assert ran.code == ExitCode.FAILED
-    assert ran.json["healthy"] is False
-    (diagnosis,) = ran.json["diagnoses"]
+    ran = doctor("--json", "--", sys.executable, "-S", ZOO / "crash.py")
+    assert ran.exit_code == ExitCode.FAILED
+    told = json.loads(ran.stdout)
+    assert told["healthy"] is False
+    (diagnosis,) = told["diagnoses"]
     assert diagnosis["target"].endswith("crash.py")
     assert diagnosis["facts"]["exit_code"] == 1
     (finding,) = diagnosis["findings"]
@@ -49,9 +59,9 @@ def test_all_servers_of_a_configuration_are_examined(tmp_path: Path) -> None:
     crash = {"command": sys.executable, "args": ["-S", str(ZOO / "crash.py")]}
     off = {"command": "zoo", "disabled": True}
     file.write_text(json.dumps({"mcpServers": {"cage": crash, "shed": off}}))
-    ran = wigwag("doctor", "--config", file)
-    assert ran.code == ExitCode.FAILED, ran
-    told = [line for line in ran.out.splitlines() if not line.startswith("    ")]
+    ran = doctor("--config", file)
+    assert ran.exit_code == ExitCode.FAILED, ran
+    told = [line for line in ran.stdout.splitlines() if not line.startswith("    ")]
     assert told[0] == str(file)
     assert told[1] == "healthy: no findings"
     assert told[2] == f"cage ({file})"
@@ -59,7 +69,7 @@ def test_all_servers_of_a_configuration_are_examined(tmp_path: Path) -> None:
     assert told[5] == f"shed ({file})"
     assert told[6].startswith("note server-disabled: shed: ")
     assert told[7] == "healthy: 1 note"
-    assert wigwag("doctor", file, "--server", "shed").code == ExitCode.DONE
+    assert doctor(file, "--server", "shed").exit_code == ExitCode.DONE
 
 
 def test_at_a_terminal_it_shows_what_it_does_and_colours_what_it_finds() -> None:
@@ -69,13 +79,25 @@ def test_at_a_terminal_it_shows_what_it_does_and_colours_what_it_finds() -> None
         assert person.exit_code() == ExitCode.FAILED
 
 
+def test_ctrl_c_ends_it_and_the_server(tmp_path: Path) -> None:
+    server = tmp_path / "server.py"
+    server.write_text("import sys\nprint('here I am', file=sys.stderr)\nsys.stdin.read()\n")
+    with wigwag_at_terminal("doctor", "--", sys.executable, "-S", server) as person:
+        person.see("starting the server as a host would ...")
+        person.type(CTRL_C)
+        assert person.exit_code() == ExitCode.INTERRUPTED
+        person.see_the_end()
+    assert "Traceback" not in person.seen
+    assert [one for one in all_processes() if one.command.endswith(f"-S {server}")] == []
+
+
 def test_what_a_server_says_cannot_change_the_terminal(tmp_path: Path) -> None:
     server = tmp_path / "server.py"
     server.write_text(r"import sys; sys.exit('\x1b[2Jall is well\rnothing')")
-    ran = wigwag("doctor", "--", sys.executable, "-S", server)
-    assert r"\x1b[2Jall is well" in ran.out
-    assert "\x1b" not in ran.out
-    assert "\r" not in ran.out
+    ran = doctor("--", sys.executable, "-S", server)
+    assert r"\x1b[2Jall is well" in ran.stdout
+    assert "\x1b" not in ran.stdout
+    assert "\r" not in ran.stdout
 
 
 @pytest.mark.parametrize(
@@ -91,7 +113,7 @@ def test_what_a_server_says_cannot_change_the_terminal(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_is_told(arguments: tuple[str, ...], what: str) -> None:
-    ran = wigwag("doctor", *arguments)
-    assert ran.code == ExitCode.USAGE
-    assert what in ran.err
-    assert ran.out == ""
+    ran = doctor(*arguments)
+    assert ran.exit_code == ExitCode.USAGE
+    assert what in ran.stderr
+    assert ran.stdout == ""

@@ -214,6 +214,38 @@ async def test_a_variable_that_only_the_terminal_has_is_told_without_its_value(
     assert "key-to-the-cage" not in str(found)
 
 
+async def test_the_variable_of_the_terminal_that_a_server_needs_is_found_by_trying(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ZOO_A", "ZOO_B", "ZOO_C", "ZOO_D", "ZOO_E"):
+        monkeypatch.setenv(name, f"secret {name}")
+    script = tmp_path / "server.py"
+    script.write_text(
+        "import os, runpy, sys\n"
+        "if 'ZOO_D' not in os.environ: sys.exit('something is wrong')\n"
+        f"sys.path.insert(0, {str(ZOO)!r})\n"
+        f"runpy.run_path({str(ZOO / 'healthy.py')!r})\n"
+    )
+    (found,) = await examine(StdioServerParameters(sys.executable, ["-S", str(script)]))
+    assert found.code == "environment-variable-absent"
+    assert found.what.endswith("it needs ZOO_D")
+    assert "something is wrong" in found.evidence
+    assert "secret" not in str(found)
+
+
+async def test_the_line_that_prints_is_found_in_the_source_where_nothing_else_can_tell(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(
+        "import sys\n\nprint('Feeding time', flush=True)\n"
+        f"sys.path.insert(0, {str(ZOO)!r})\nimport healthy\n"
+    )
+    (found,) = await examine(StdioServerParameters(sys.executable, ["-S", "-E", str(script)]))
+    assert found.evidence == "Feeding time"
+    assert f"{script}, line 3," in found.what
+
+
 async def test_secrets_are_not_in_what_is_said(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text("import os, sys\nsys.exit('bad token ' + os.environ['ZOO_TOKEN'])\n")

@@ -13,6 +13,7 @@ from wigwag.doctor.contents import check_contents
 from wigwag.doctor.eras import check_eras
 from wigwag.doctor.findings import Diagnosis, Facts, Finding, gravest_first
 from wigwag.doctor.patience import Patience
+from wigwag.doctor.secrets import shown_command, without_secrets
 from wigwag.errors import McpError
 from wigwag.transports.stdio_client import StdioServerParameters
 
@@ -78,18 +79,22 @@ async def diagnose(
         findings = [finding async for finding in examination.of_answers(ways)]
     elif isinstance(found, StdioServerParameters):
         server = _laid_over(found, env, cwd)
-        title = str(server)
+        given = server.env or {}
+        title = shown_command([server.command, *server.args], given)
         ways = _ways(server, patience, on_stderr=lambda _: None)
-        findings = [finding async for finding in examination.of_process(server, ways)]
+        findings = [
+            without_secrets(finding, given)
+            async for finding in examination.of_process(server, ways)
+        ]
     else:
         from wigwag.transports.http_client_engine import public_url  # noqa: PLC0415 - as it says
 
         title = public_url(found.url)
-        given = {**found.headers, **(headers or {})}
-        options: dict[str, Any] = {"headers": given or None}
+        sent = {**found.headers, **(headers or {})}
+        options: dict[str, Any] = {"headers": sent or None}
         options["auth"] = found.auth if auth is None else auth
         ways = _ways(found.url, patience, **options)
-        findings = [finding async for finding in examination.of_url(found.url, given, ways)]
+        findings = [finding async for finding in examination.of_url(found.url, sent, ways)]
     return Diagnosis(title, gravest_first(findings), examination.facts)
 
 
@@ -109,6 +114,8 @@ class _Examination:
         async for finding in check_process(server, patience=self._patience, facts=self.facts):
             has_fault |= finding.severity == "error"
             yield finding
+        if has_fault and "seconds_to_answer" not in self.facts:
+            return  # it is known why nobody can connect, and to try takes its time
         async for finding in self.of_answers(ways, is_explained=has_fault):
             yield finding
 

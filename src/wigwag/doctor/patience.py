@@ -25,7 +25,7 @@ class Patience(Struct, frozen=True, kw_only=True):
 
     start: float = 30.0
     answer: float = 10.0
-    slow_start: float = 5.0
+    slow_start: float = 10.0
     quiet: float = 0.3
     exit: float = 3.0
     connect: float = 10.0

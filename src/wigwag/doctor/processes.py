@@ -6,8 +6,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
-import msgspec
-
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.patience import Patience
 from wigwag.doctor.process_checks.commands import check_command
@@ -18,8 +16,9 @@ from wigwag.doctor.process_checks.output_faults import output_findings
 from wigwag.doctor.process_checks.silence import explain_silence
 from wigwag.doctor.process_checks.start import Start
 from wigwag.doctor.process_checks.start_failures import Ending, explain_end
+from wigwag.doctor.process_checks.terminal_variables import find_needed_variables
 from wigwag.doctor.process_checks.watched_process import WatchedProcess
-from wigwag.doctor.secrets import hide_secrets
+from wigwag.doctor.secrets import without_secrets
 from wigwag.errors import ServerStartFailed
 from wigwag.schema import PING, TOOLS_LIST
 from wigwag.transports.stdio_client import StdioServerParameters
@@ -27,6 +26,12 @@ from wigwag.transports.stdio_client import StdioServerParameters
 __all__ = ["check_process"]
 
 _MUCH_STDERR_BYTES: Final = 256 * 1024
+_PERHAPS_FOR_WANT_OF_VARIABLES: Final = (
+    "crash-at-start",
+    "exits-at-once",
+    "missing-module",
+    "package-not-fetched",
+)
 
 
 async def check_process(
@@ -42,12 +47,7 @@ async def check_process(
     """
     start = Start.of(server)
     async for finding in _Checkup(start, patience, facts).findings():
-        yield msgspec.structs.replace(
-            finding,
-            what=hide_secrets(finding.what, start.given),
-            evidence=hide_secrets(finding.evidence, start.given),
-            change=hide_secrets(finding.change, start.given),
-        )
+        yield without_secrets(finding, start.given)
 
 
 class _Checkup:
@@ -131,7 +131,11 @@ class _Checkup:
         ending = Ending(
             start=self._start, exit_code=exit_code, stderr=process.stderr, seconds=seconds
         )
-        return await explain_end(ending)
+        finding = await explain_end(ending)
+        if finding.code in _PERHAPS_FOR_WANT_OF_VARIABLES:
+            needed = await find_needed_variables(self._start, finding, self._patience)
+            return needed or finding
+        return finding
 
     def _slow(self, seconds: float) -> Finding:
         return Finding(
@@ -140,7 +144,7 @@ class _Checkup:
             f"the server needs {seconds:.1f} s to answer for the first time",
             f"`initialize` was answered {seconds:.1f} s after the start",
             "do slow work when it is first needed, not at start; install the server rather than "
-            "let npx, uvx or docker fetch it each time. Some hosts give up after 10 s or less",
+            "let npx, uvx or docker fetch it each time. Some hosts give up after 10 s",
         )
 
     async def _refusal(

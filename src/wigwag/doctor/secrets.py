@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-__all__ = ["hide_secrets", "is_placeholder", "is_secret_name", "is_token"]
+from msgspec.structs import replace
+
+from wigwag.doctor.findings import Finding
+
+__all__ = [
+    "hide_secrets",
+    "is_placeholder",
+    "is_secret_name",
+    "is_token",
+    "shown_command",
+    "without_secrets",
+]
 
 _SECRET_NAME: Final = re.compile(
     r"key|token|secret|passw|pwd|auth|credential|private|session|cookie|dsn|connection.?string",
@@ -26,6 +38,7 @@ _PLACEHOLDER: Final = re.compile(
     r"|(?:insert|replace|paste|enter|add)[-_ ].*|.*[-_ ]here|sk-\.{3}",
     re.IGNORECASE,
 )
+_OPTION: Final = re.compile(r"--?([A-Za-z][\w-]*)(=?)(.*)", re.DOTALL)
 _SHORTEST_SECRET: Final = 6
 _HIDDEN: Final = "***"
 
@@ -64,3 +77,36 @@ def hide_secrets(text: str, env: Mapping[str, str]) -> str:
         if len(value) >= _SHORTEST_SECRET and is_secret_name(name):
             text = text.replace(value, _HIDDEN)
     return _TOKEN.sub(_HIDDEN, text)
+
+
+def shown_command(words: Sequence[str], env: Mapping[str, str]) -> str:
+    """Return a command line as one would type it, without what is secret.
+
+    >>> shown_command(["zoo", "--token", "lion", "--key=cub", "open"], {})
+    "zoo --token '***' '--key=***' open"
+    """
+    return hide_secrets(shlex.join(_without_values(words)), env)
+
+
+def _without_values(words: Sequence[str]) -> Iterator[str]:
+    is_value = False
+    for word in words:
+        option = _OPTION.fullmatch(word)
+        is_secret = option is not None and is_secret_name(option[1])
+        if is_value and not word.startswith("-"):
+            yield _HIDDEN
+        elif is_secret and option is not None and option[2]:
+            yield f"{word.partition('=')[0]}={_HIDDEN}"
+        else:
+            yield word
+        is_value = is_secret and option is not None and not option[2]
+
+
+def without_secrets(finding: Finding, env: Mapping[str, str]) -> Finding:
+    """Return a finding without the secret values of the variables that a server was given."""
+    return replace(
+        finding,
+        what=hide_secrets(finding.what, env),
+        evidence=hide_secrets(finding.evidence, env),
+        change=hide_secrets(finding.change, env),
+    )

@@ -52,7 +52,8 @@ async def find_printing(junk: Sequence[str], start: Start, patience: Patience) -
             await talk.listen(patience.quiet)
         finally:
             await process.end()
-        return _place_of(junk, list(_read(notes)))
+        found = list(_read(notes))
+    return _place_of(junk, found) or _place_in_source(junk, start)
 
 
 def _with_listeners(start: Start, folder: Path, notes: Path) -> dict[str, str]:
@@ -93,6 +94,19 @@ def _place_of(junk: Sequence[str], notes: Sequence[dict[str, Any]]) -> str | Non
     for note in notes:
         if note.get("child") and note.get("file"):
             return f"the program {note['child']!r}, started in {note['file']}, line {note['line']},"
+    return None
+
+
+def _place_in_source(junk: Sequence[str], start: Start) -> str | None:
+    """Return the line of the server's own file that has one of the lines in it, as it is."""
+    path = start.script_path
+    if path is None or not path.is_file():
+        return None
+    source = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    for line in junk:
+        for number, text in enumerate(source, 1):
+            if len(line) >= _SHORTEST and line in text:
+                return f"{path}, line {number},"
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from wigwag.doctor.secrets import hide_secrets
+from wigwag.doctor.secrets import shown_command
 from wigwag.transports.stdio_client import StdioServerParameters, safe_environment
 
 __all__ = ["HOST_PATH", "Start"]
@@ -53,7 +53,7 @@ class Start(Struct, frozen=True, kw_only=True):
             given=given,
             environment={**safe_environment(), **given},
             cwd=Path(server.cwd or Path.cwd()).absolute(),
-            title=hide_secrets(str(server), given),
+            title=shown_command([server.command, *server.args], given),
         )
 
     @property

@@ -43,7 +43,7 @@ def test_the_environment_is_what_hosts_pass_on_and_what_was_given(
 def test_the_title_has_no_secrets() -> None:
     args = ["--token", "lion-king"]
     start = Start.of(StdioServerParameters("zoo", args, {"ZOO_TOKEN": "lion-king"}))
-    assert start.title == "zoo --token ***"
+    assert start.title == "zoo --token '***'"
 
 
 def test_a_program_is_found_on_path_or_from_its_folder(tmp_path: Path) -> None:
