@@ -107,7 +107,7 @@ $(NEWEST_DEV): pyproject.toml
 
 $(BENCH_DEV): pyproject.toml
 	test -x .venv-bench/bin/python || $(BENCH_PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python $(PIP_INSTALL) -e '.[http]'
+	.venv-bench/bin/python $(PIP_INSTALL) -e '.[cli,http]'
 	@touch $@
 
 # Others' toolkits, each with what it wants.

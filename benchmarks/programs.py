@@ -34,6 +34,7 @@ class Program:
         events: What tells it to answer by events always, in the legacy revisions.
         stdio_client: A client; options, and what it is to start, are put at the end.
         http_client: A client; the URL is put at the end.
+        command: A program of the command line, which tells what it can do and ends.
         imports: What importing it means.
         warm_up: Seconds of load before it is as fast as it gets.
         environment: Added to the environment of its processes.
@@ -47,6 +48,7 @@ class Program:
     events: list[str] = field(default_factory=list)
     stdio_client: list[str] = field(default_factory=list)
     http_client: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)
     imports: str = ""
     python: str = PYTHON
     warm_up: float = 0.5
@@ -77,8 +79,13 @@ BARE_AIOHTTP: Final = Program(
     "bare aiohttp",
     http_client=[PYTHON, str(HERE / "handwritten_http_client.py"), "--http"],
 )
+EMPTY_CLICK: Final = Program(
+    "empty click",
+    command=[PYTHON, str(HERE / "empty_click.py"), "--help"],
+)
 WIGWAG: Final = Program(
     "wigwag",
+    command=[PYTHON, "-m", "wigwag", "--help"],
     stdio=[PYTHON, str(HERE / "server.py"), "--stdio"],
     http=[PYTHON, str(HERE / "server.py"), "--http"],
     events=["--streams"],
@@ -120,6 +127,7 @@ STDIO: Final = (HANDWRITTEN, WIGWAG, MCP)
 HTTP: Final = (BARE_ASGI, WIGWAG, MCP, FASTMCP, TYPESCRIPT)
 STDIO_CLIENTS: Final = (HANDWRITTEN, WIGWAG, MCP, FASTMCP, TYPESCRIPT)
 HTTP_CLIENTS: Final = (BARE_AIOHTTP, WIGWAG, MCP, FASTMCP, TYPESCRIPT)
+COMMANDS: Final = (EMPTY_CLICK, WIGWAG)
 
 
 def present(programs: Sequence[Program]) -> list[Program]:

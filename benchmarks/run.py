@@ -1,6 +1,6 @@
 """Compares Wigwag with hand-written programs that do nothing else, and with other MCP toolkits.
 
-    run.py [stdio] [http] [memory] [client] [--rounds N] [--secs S] [--json FILE]
+    run.py [stdio] [http] [memory] [client] [cli] [--rounds N] [--secs S] [--json FILE]
 
 Every round takes one sample of each program, in turn. Shown are the medians over the rounds and,
 with an x, the medians of the ratios to the first program's sample of the same round, so that a
@@ -21,10 +21,12 @@ from typing import Final
 # A program finds modules beside itself, and these are named from the checkout on.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.cli_rows import command_rows
 from benchmarks.client_rows import http_client_rows, stdio_client_rows
 from benchmarks.http_rows import http_rows
 from benchmarks.memory_rows import EMPTY, crowded_row, memory_rows
 from benchmarks.programs import (
+    COMMANDS,
     HAS_PROC,
     HTTP,
     HTTP_CLIENTS,
@@ -67,6 +69,7 @@ PARTS: Final[dict[str, list[Part]]] = {
         ("stdio, clients", STDIO_CLIENTS, stdio_client_rows),
         ("HTTP, clients", HTTP_CLIENTS, http_client_rows),
     ],
+    "cli": [("command line", COMMANDS, command_rows)],
 }
 
 

@@ -13,12 +13,14 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import memory_rows
+from benchmarks.cli_rows import SAMPLES, command_rows
 from benchmarks.http_load import Answer, Expected, WrongAnswer, load
 from benchmarks.http_rows import MODES, Mode
 from benchmarks.http_server import HttpServer, http_headers, http_request, message, messages_in
 from benchmarks.programs import (
     BARE_AIOHTTP,
     BARE_ASGI,
+    EMPTY_CLICK,
     HAS_PROC,
     HERE,
     PYTHON,
@@ -256,6 +258,18 @@ def test_what_is_open_is_open_while_memory_is_measured(monkeypatch: pytest.Monke
     assert [each.fileno() for each in sockets] == [-1] * 3
 
 
+def test_the_start_of_the_command_line_is_measured_against_an_empty_program() -> None:
+    (row,) = command_rows([EMPTY_CLICK, WIGWAG], 1, 0.0)
+    assert row.goal == Goal(at_least=False, limit=1.5)
+    assert [len(samples) for samples in row.samples.values()] == [SAMPLES, SAMPLES]
+
+
+def test_a_command_that_fails_is_not_measured() -> None:
+    broken = Program("broken", command=[PYTHON, "-c", "import sys; sys.exit('no click')"])
+    with pytest.raises(BenchmarkFailed, match="no click"):
+        list(command_rows([broken], 1, 0.0))
+
+
 def test_an_unknown_part_is_refused_with_those_there_are() -> None:
     done = subprocess.run(
         [sys.executable, str(HERE / "run.py"), "htpp"],
@@ -265,7 +279,7 @@ def test_an_unknown_part_is_refused_with_those_there_are() -> None:
         cwd=ROOT,
     )
     assert done.returncode == 2
-    assert "there is no part 'htpp': stdio, http, memory, client" in done.stderr
+    assert "there is no part 'htpp': stdio, http, memory, client, cli" in done.stderr
 
 
 def test_a_program_that_is_not_installed_is_left_out_and_named(

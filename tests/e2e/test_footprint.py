@@ -7,9 +7,11 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.e2e.conftest import Launch
 from tests.e2e.host import PATIENCE, TOOLS, modern_call, modern_request, text_of
+from wigwag.cli.commands import _COMMANDS
 
 # With all that is in them.
 NOT_FOR_A_STDIO_SERVER = (
@@ -133,6 +135,44 @@ asyncio.run(main())
 """)
     assert "wigwag.transports.http_client_peer" in loaded
     assert among(loaded, NOT_WITHOUT_AUTHORIZATION) == []
+
+
+def test_the_command_line_loads_the_commands_that_are_used_and_no_more() -> None:
+    heavy = ("aiohttp", "asyncio", "msgspec", "prompt_toolkit", "rich", "ssl", "uvicorn")
+    for words in (["--help"], ["--version"], ["completion", "zsh"]):
+        loaded = loaded_by(f"""
+sys.argv = {["wigwag", *words]}
+import contextlib, io
+from wigwag.cli import main
+
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main()
+""")
+        assert among(loaded, ("wigwag.server", "wigwag.client", *heavy)) == [], words
+        commands = {"completion"} if words[0] == "completion" else set()
+        assert {name for name in _COMMANDS if f"wigwag.cli.{name}" in loaded} == commands
+
+
+def test_the_command_that_serves_over_stdio_loads_no_more_than_the_server_needs(
+    launch: Launch, tmp_path: Path
+) -> None:
+    program = tmp_path / "server.py"
+    program.write_text("""
+import sys
+from wigwag import Server
+
+server = Server("small")
+
+@server.tool
+def modules() -> list[str]:
+    return sorted(sys.modules)
+""")
+    env = {name: "" for name in os.environ if name.startswith("COVERAGE")}
+    host = launch("-m", "wigwag", "run", program, env=env)
+    loaded = set(json.loads(text_of(host.ask(modern_call(1, "modules")))))
+    allowed = ("click", "wigwag.cli", "http", "email", "xml")
+    unwanted = tuple(name for name in NOT_FOR_A_STDIO_SERVER if name not in allowed)
+    assert among(loaded, unwanted) == []
 
 
 def test_the_server_class_adds_no_tls_to_what_asyncio_loads() -> None:
