@@ -17,6 +17,9 @@ import pytest
 
 from tests.docs.pages import PAGES, ROOT, blocks_of
 from wigwag import Limits, Server, errors
+from wigwag.cli import exit_codes
+from wigwag.cli.commands import _COMMANDS
+from wigwag.cli.exit_codes import ExitCode
 from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
 from wigwag.schema import METHODS, MODERN_REVISIONS
 from wigwag.transports.contract import Received
@@ -209,6 +212,23 @@ def test_the_table_of_errors_has_what_a_client_raises() -> None:
     of_loading = {"ServerNotLoaded"}
     others = bases | of_handlers | of_verifiers | of_loading
     assert named == set(errors.__all__) - others
+
+
+def test_the_table_of_exit_codes_is_that_of_the_command_line() -> None:
+    module = ast.parse(Path(exit_codes.__file__).read_text(encoding="utf-8"))
+    (body,) = [node.body[1:] for node in module.body if isinstance(node, ast.ClassDef)]
+    told = [ast.literal_eval(each.value) for each in body if isinstance(each, ast.Expr)]
+    rows = [
+        [str(code.value), f"`{code.name.lower()}`", meaning]
+        for code, meaning in zip(ExitCode, told, strict=True)
+    ]
+    assert table_of(DOCS / "command-line.md", "In scripts") == rows
+
+
+def test_the_table_of_commands_has_them_all() -> None:
+    overview = (DOCS / "command-line.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    first_cells = re.findall(r"^\| (.+?) \|", overview, re.MULTILINE)
+    assert set(_COMMANDS) <= {name for cell in first_cells for name in re.findall("`(.+?)`", cell)}
 
 
 def method_rows() -> dict[str, list[str]]:
