@@ -13,6 +13,8 @@ An HTML comment right above a block, which readers do not see, says what a test 
 - `<!-- log -->`: what the programs that go on running print meanwhile.
 - `<!-- drawing -->`: there is nothing to run.
 
+`<!-- zoo: … -->`, below an entry, is what `tests/docs/proofs.py` tells of.
+
 `<!-- files of: other.md -->`, above no block, has the files of another page for this one too.
 
 A block of Python without any is a program, and is run as it stands. The ports 8765 to 8769 on a
