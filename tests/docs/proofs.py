@@ -9,7 +9,9 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_PROOF: Final = re.compile(r"^<!-- zoo: (?P<place>\w+)/(?P<name>\S+) finds (?P<code>\S+) -->$", re.M)
+_PROOF: Final = re.compile(
+    r"^<!-- zoo: (?P<place>\w+)/(?P<name>\S+) finds (?P<code>\S+) -->$", re.M
+)
 
 
 class Proof(NamedTuple):

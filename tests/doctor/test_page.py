@@ -29,9 +29,7 @@ PATIENCE: Final = {
     "initialize-unanswered": SOON,
     "waits-for-a-person": SOON,
     "no-answer": AT_ONCE,
-    "serves-http": AT_ONCE,
     "does-not-exit": Patience(start=60, answer=60, exit=0.1, slow_start=60, quiet=0.05),
-    "leaves-children": Patience(start=60, answer=60, exit=1, slow_start=60, quiet=0.05),
 }
 
 

@@ -131,12 +131,21 @@ class _Trial:
         findings = [*await self._try_newest_legacy(), *await self._try_modern()]
         if not _may_know_others(self.attempts[LATEST_LEGACY]):
             return findings
-        for revision in reversed(LEGACY_REVISIONS):
-            if revision not in self.attempts:
-                self.attempts[revision] = await self._greet(revision)
-        if self.to_come is None and any(self.attempts[r].result for r in LEGACY_REVISIONS):
+        await self._try_older()
+        if self.to_come is None and any(attempt.result for attempt in self._legacy()):
             self.to_come = await self._greet(_TO_COME)
         return findings
+
+    def _legacy(self) -> list[Attempt]:
+        return [self.attempts[r] for r in LEGACY_REVISIONS if r in self.attempts]
+
+    async def _try_older(self) -> None:
+        """Try what was not tried yet, the oldest first: where that fails, too, all will."""
+        for revision in LEGACY_REVISIONS:
+            if revision not in self.attempts:
+                self.attempts[revision] = await self._greet(revision)
+                if not any(attempt.result for attempt in self._legacy()):
+                    return
 
     async def _try_again(self, asked: Interview) -> None:
         """Greet a process anew in each revision, which most take: to start it takes long.
