@@ -128,7 +128,9 @@ class _Trial:
 
     async def run(self) -> list[Finding]:
         """Try the newest of each era first, then the rest, and what does not exist."""
-        findings = [*await self._try_newest_legacy(), *await self._try_modern()]
+        findings = await self._try_newest_legacy()
+        if LATEST_MODERN not in self.attempts:
+            findings += await self._try_modern()
         if not _may_know_others(self.attempts[LATEST_LEGACY]):
             return findings
         await self._try_older()
@@ -147,21 +149,27 @@ class _Trial:
                 if not any(attempt.result for attempt in self._legacy()):
                     return
 
-    async def _try_again(self, asked: Interview) -> None:
-        """Greet a process anew in each revision, which most take: to start it takes long.
+    async def _try_again(self, asked: Interview) -> list[Finding]:
+        """Ask a process that speaks one revision for the others: to start it anew takes long.
 
-        What does not come out well is tried on a connection of its own afterwards.
+        Most take that. What does not come out well is tried on a connection of its own afterwards.
         """
-        for revision in (*reversed(LEGACY_REVISIONS[:-1]), _TO_COME):
-            attempt = Attempt(revision=revision)
-            try:
-                attempt.result = await asked.greet(revision)
-            except McpError:
-                return
-            if revision == _TO_COME:
-                self.to_come = attempt
-            elif attempt.is_good:
-                self.attempts[revision] = attempt
+        findings = []
+        try:
+            attempt = Attempt(revision=LATEST_MODERN)
+            found = await _discover(asked, attempt)
+            if attempt.result is not None:
+                self.attempts[LATEST_MODERN] = attempt
+                findings = found
+            for revision in (*reversed(LEGACY_REVISIONS[:-1]), _TO_COME):
+                attempt = Attempt(revision=revision, result=await asked.greet(revision))
+                if revision == _TO_COME:
+                    self.to_come = attempt
+                elif attempt.is_good:
+                    self.attempts[revision] = attempt
+        except McpError:
+            pass
+        return findings
 
     async def _try_newest_legacy(self) -> list[Finding]:
         attempt = Attempt(revision=LATEST_LEGACY)
@@ -175,7 +183,7 @@ class _Trial:
                 attempt.tools = await _tools(asked, None)
                 findings = await check_undeclared(asked.ask, attempt.result)
                 if self._opener.is_process and attempt.is_good:
-                    await self._try_again(asked)
+                    findings += await self._try_again(asked)
                 return findings
         except McpError as error:
             attempt.failure = error
@@ -193,18 +201,10 @@ class _Trial:
         is_legacy = self.attempts[LATEST_LEGACY].result is not None
         try:
             async with interview(self._opener.open, answer_timeout=self._limit) as asked:
-                result = await asked.ask_modern(LATEST_MODERN, SERVER_DISCOVER)
-                problem = _problem_of(result, DiscoverResult)
-                if is_legacy and "supportedVersions" not in result:
-                    # Lenient servers answer `{}` to anything.
-                    attempt.failure = RemoteProtocolError("it answers with something else")
-                    return []
-                attempt.result = result
-                findings = [] if problem is None else [_malformed(SERVER_DISCOVER, problem)]
-                attempt.tools = await _tools(asked, LATEST_MODERN)
-                if not is_legacy:
+                findings = await _discover(asked, attempt)
+                if attempt.result is not None and not is_legacy:
                     ask = partial(asked.ask_modern, LATEST_MODERN)
-                    findings += await check_undeclared(ask, result)
+                    findings += await check_undeclared(ask, attempt.result)
                 return findings
         except McpError as error:
             attempt.failure = error
@@ -227,6 +227,23 @@ def _may_know_others(newest: Attempt) -> bool:
     if isinstance(failure, RequestFailed):
         return failure.code not in (METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION)
     return newest.result is not None or newest.is_refused
+
+
+async def _discover(asked: Interview, attempt: Attempt) -> list[Finding]:
+    """Ask a server what it is, as a modern host does, and note what came of it.
+
+    Raises:
+        McpError: It did not answer, or refused.
+    """
+    result = await asked.ask_modern(LATEST_MODERN, SERVER_DISCOVER)
+    if "supportedVersions" not in result:
+        # Lenient servers answer `{}` to anything.
+        attempt.failure = RemoteProtocolError("it answers with something else")
+        return []
+    attempt.result = result
+    attempt.tools = await _tools(asked, LATEST_MODERN)
+    problem = _problem_of(result, DiscoverResult)
+    return [] if problem is None else [_malformed(SERVER_DISCOVER, problem)]
 
 
 async def _tools(asked: Interview, modern: str | None) -> list[str] | None:
