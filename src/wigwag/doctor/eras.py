@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -154,22 +155,20 @@ class _Trial:
 
         Most take that. What does not come out well is tried on a connection of its own afterwards.
         """
-        findings = []
-        try:
-            attempt = Attempt(revision=LATEST_MODERN)
-            found = await _discover(asked, attempt)
-            if attempt.result is not None:
-                self.attempts[LATEST_MODERN] = attempt
-                findings = found
+        with suppress(McpError):
             for revision in (*reversed(LEGACY_REVISIONS[:-1]), _TO_COME):
                 attempt = Attempt(revision=revision, result=await asked.greet(revision))
                 if revision == _TO_COME:
                     self.to_come = attempt
                 elif attempt.is_good:
                     self.attempts[revision] = attempt
-        except McpError:
-            pass
-        return findings
+        attempt = Attempt(revision=LATEST_MODERN)
+        with suppress(McpError):
+            findings = await _discover(asked, attempt)
+            if attempt.result is not None:
+                self.attempts[LATEST_MODERN] = attempt
+                return findings
+        return []
 
     async def _try_newest_legacy(self) -> list[Finding]:
         attempt = Attempt(revision=LATEST_LEGACY)
