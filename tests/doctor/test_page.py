@@ -7,11 +7,11 @@ from typing import Final
 
 import pytest
 
+from tests.docs.pages import ROOT
+from tests.docs.proofs import Proof, proofs_of
 from tests.doctor.in_memory import connect_to
 from tests.doctor.test_processes import AT_ONCE, PATIENT, SOON, of_zoo
 from tests.doctor.test_processes import examine as examine_process
-from tests.docs.pages import ROOT
-from tests.docs.proofs import Proof, proofs_of
 from tests.zoo.commands import COMMANDS
 from tests.zoo.contents import ZOO
 from tests.zoo.urls import PATIENTS

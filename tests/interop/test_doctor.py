@@ -63,9 +63,15 @@ async def test_nothing_is_wrong_with_the_time() -> None:
     assert await notes_of("mcp-server-time") == []
 
 
-async def test_nothing_is_wrong_with_git(tmp_path: Path) -> None:
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """An empty git repository."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    assert await notes_of("mcp-server-git", "--repository", str(tmp_path)) == []
+    return tmp_path
+
+
+async def test_nothing_is_wrong_with_git(repository: Path) -> None:
+    assert await notes_of("mcp-server-git", "--repository", str(repository)) == []
 
 
 async def test_nothing_is_wrong_with_fetch() -> None:

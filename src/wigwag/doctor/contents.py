@@ -7,16 +7,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from wigwag.client.client import Client
-from wigwag.doctor.capabilities import check_declared
+from wigwag.doctor.content_checks.capabilities import check_declared
+from wigwag.doctor.content_checks.grouping import grouped
+from wigwag.doctor.content_checks.instructions import check_introduction
+from wigwag.doctor.content_checks.listing import KINDS, Kind, list_everything
+from wigwag.doctor.content_checks.prompts import check_prompts
+from wigwag.doctor.content_checks.resources import check_resources, check_templates
+from wigwag.doctor.content_checks.results import check_results
+from wigwag.doctor.content_checks.tools import check_tools
 from wigwag.doctor.findings import Facts, Finding
-from wigwag.doctor.grouping import grouped
-from wigwag.doctor.instructions import check_introduction
-from wigwag.doctor.listing import KINDS, Kind, list_everything
 from wigwag.doctor.patience import Patience
-from wigwag.doctor.prompts import check_prompts
-from wigwag.doctor.resources import check_resources, check_templates
-from wigwag.doctor.results import check_results
-from wigwag.doctor.tools import check_tools
 from wigwag.errors import TransportError
 from wigwag.protocol.gates import server_declares
 from wigwag.schema import MODERN_REVISIONS

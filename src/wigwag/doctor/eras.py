@@ -12,10 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from wigwag.client.targets import Open, Opener
-from wigwag.doctor.capabilities import check_undeclared
+from wigwag.doctor.content_checks.capabilities import check_undeclared
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.interview import Interview, interview
 from wigwag.doctor.patience import Patience
+from wigwag.doctor.process_checks.handshake import check_answer_to_initialize
 from wigwag.errors import (
     ConnectionClosed,
     McpError,
@@ -107,6 +108,8 @@ async def check_eras(opener: Opener, *, patience: Patience, facts: Facts) -> Asy
     is_legacy = any(attempt.is_good for attempt in legacy)
     works = {"legacy": is_legacy, "modern": is_modern}
     facts["eras"] = [era for era, is_good in works.items() if is_good]
+    for finding in _about_greetings(legacy, is_process=opener.is_process):
+        yield finding
     for finding in _findings(legacy, modern, trial.to_come):
         yield finding
 
@@ -282,16 +285,20 @@ def _hurt_by_question(error: McpError, opener: Opener) -> Finding | None:
     return None
 
 
+def _about_greetings(legacy: list[Attempt], *, is_process: bool) -> Iterator[Finding]:
+    """Yield what is wrong with the first answer to `initialize` in which something is."""
+    for attempt in legacy:
+        if attempt.result is None:
+            continue
+        problem = _problem_of_greeting(attempt.result, is_process=is_process)
+        if problem is not None:
+            yield _malformed(INITIALIZE, problem)
+            return
+
+
 def _findings(
     legacy: list[Attempt], modern: Attempt | None, to_come: Attempt | None
 ) -> Iterator[Finding]:
-    for attempt in legacy:
-        problem = None
-        if attempt.result is not None:
-            problem = _problem_of(attempt.result, InitializeResult)
-        if problem is not None:
-            yield _malformed(INITIALIZE, problem)
-            break
     good = [attempt for attempt in legacy if attempt.result is not None]
     if good:
         yield from _about_refused([*legacy, *([to_come] if to_come else [])], good)
@@ -372,6 +379,13 @@ def _problem_of(result: dict[str, Any], type_: Any) -> str | None:
     except msgspec.ValidationError as error:
         return str(error)
     return None
+
+
+def _problem_of_greeting(result: dict[str, Any], *, is_process: bool) -> str | None:
+    """Say what is wrong with an answer to `initialize`, unless it was told of the process."""
+    if is_process and any(check_answer_to_initialize({"result": result})):
+        return None
+    return _problem_of(result, InitializeResult)
 
 
 def _malformed(method: str, problem: str) -> Finding:

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from wigwag.doctor.content_checks.hosts import CLAUDE_CODE_CHARACTERS
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.hosts import CLAUDE_CODE_CHARACTERS
 from wigwag.schema import Implementation
 
 __all__ = ["check_introduction"]

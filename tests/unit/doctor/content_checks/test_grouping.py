@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
+from wigwag.doctor.content_checks.grouping import grouped
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.grouping import grouped
 
 FOUND = Finding("tool-name-refused", "error", "hosts refuse it", "a dot", "rename it", "a.b")
 

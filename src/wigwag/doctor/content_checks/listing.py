@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from wigwag.client.client import Client
-from wigwag.doctor.capabilities import unanswered
+from wigwag.doctor.content_checks.capabilities import unanswered
 from wigwag.doctor.findings import Finding
 from wigwag.errors import RemoteProtocolError, RequestFailed, RequestTimedOut
 from wigwag.jsonrpc.codes import METHOD_NOT_FOUND

@@ -1,6 +1,6 @@
 from typing import Any
 
-from wigwag.doctor.tools import check_tools
+from wigwag.doctor.content_checks.tools import check_tools
 
 TOOL: dict[str, Any] = {
     "name": "find_books",

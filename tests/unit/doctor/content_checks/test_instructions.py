@@ -1,6 +1,6 @@
 import pytest
 
-from wigwag.doctor.instructions import check_introduction
+from wigwag.doctor.content_checks.instructions import check_introduction
 from wigwag.schema import Implementation
 
 LIBRARY = Implementation(name="library", version="1.0.0")

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
+from wigwag.doctor.content_checks.host_demands import check_host_demands, check_number_of_tools
+from wigwag.doctor.content_checks.hosts import HOSTS
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.host_demands import check_host_demands, check_number_of_tools
-from wigwag.doctor.hosts import HOSTS
 
 SOUND: dict[str, Any] = {"name": "find_books", "inputSchema": {"type": "object"}}
 

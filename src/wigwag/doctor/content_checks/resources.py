@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from wigwag.client.client import Client
+from wigwag.doctor.content_checks.media import check_icons, check_mime_type
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.media import check_icons, check_mime_type
 from wigwag.errors import RequestFailed, RequestTimedOut
 from wigwag.schema import (
     MISSING_REQUIRED_CLIENT_CAPABILITY,

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from wigwag.doctor.findings import Finding
-from wigwag.doctor.hosts import (
+from wigwag.doctor.content_checks.hosts import (
     HOSTS,
     ArraysHaveItems,
     Draft202012,
@@ -19,7 +18,8 @@ from wigwag.doctor.hosts import (
     Rule,
     ToolName,
 )
-from wigwag.doctor.json_schemas import problem_in_2020_12, subschemas
+from wigwag.doctor.content_checks.json_schemas import problem_in_2020_12, subschemas
+from wigwag.doctor.findings import Finding
 
 __all__ = ["check_host_demands", "check_number_of_tools"]
 

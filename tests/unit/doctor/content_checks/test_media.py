@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from wigwag.doctor.media import check_icons, check_mime_type
+from wigwag.doctor.content_checks.media import check_icons, check_mime_type
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from wigwag.doctor.json_schemas import check_schema, problem_in_2020_12, subschemas
+from wigwag.doctor.content_checks.json_schemas import check_schema, problem_in_2020_12, subschemas
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 import msgspec
 
 from wigwag.bindings.mirrored_parameters import mirrored_parameters
+from wigwag.doctor.content_checks.host_demands import check_host_demands, check_number_of_tools
+from wigwag.doctor.content_checks.hosts import CLAUDE_CODE_CHARACTERS, MAX_TOKENS_OF_TOOLS
+from wigwag.doctor.content_checks.json_schemas import check_schema
+from wigwag.doctor.content_checks.media import check_icons
 from wigwag.doctor.findings import Finding
-from wigwag.doctor.host_demands import check_host_demands, check_number_of_tools
-from wigwag.doctor.hosts import CLAUDE_CODE_CHARACTERS, MAX_TOKENS_OF_TOOLS
-from wigwag.doctor.json_schemas import check_schema
-from wigwag.doctor.media import check_icons
 
 __all__ = ["check_tools"]
 
