@@ -72,6 +72,17 @@ def test_all_servers_of_a_configuration_are_examined(tmp_path: Path) -> None:
     assert doctor(file, "--server", "shed").exit_code == ExitCode.DONE
 
 
+def test_a_url_is_examined_too() -> None:
+    ran = wigwag("doctor", "http://127.0.0.1:1/mcp?key=secret", "--watch", "1", "--call", "slow")
+    assert ran.code == ExitCode.FAILED, ran
+    first, evidence, change, summary = ran.out.splitlines()
+    assert first == "error nobody-listens: nobody listens at 127.0.0.1 port 1"
+    assert evidence == "    | 127.0.0.1 port 1: connection refused"
+    assert change.startswith("    change: start the server")
+    assert summary == "1 error"
+    assert "secret" not in ran.out + ran.err
+
+
 def test_at_a_terminal_it_shows_what_it_does_and_colours_what_it_finds() -> None:
     with wigwag_at_terminal("doctor", "--", sys.executable, "-S", ZOO / "crash.py") as person:
         person.see("starting the server as a host would ...")
@@ -109,6 +120,9 @@ def test_what_a_server_says_cannot_change_the_terminal(tmp_path: Path) -> None:
         (("--config", "x.json", "--env", "A=1"), "--env is for one server"),
         (("python", "server.py"), "a command follows `--`"),
         (("http://x", "--timeout", "0"), "above 0"),
+        (("http://x", "more"), "unexpected: more"),
+        (("http://x", "--call", "slow", "=3"), "=3"),
+        (("server.py", "--call", "slow"), "--call is for a URL"),
         (("nowhere.py",), "there is no file 'nowhere.py'"),
     ],
 )

@@ -5,8 +5,12 @@ import sys
 import pytest
 
 from tests.cli.program import KITEBASE
+from tests.zoo.urls.authorization import guarded
+from tests.zoo.urls.old_ways import HttpSse
 from wigwag import Server
 from wigwag.doctor.diagnosing import diagnose
+from wigwag.doctor.patience import Patience
+from wigwag.testing.http_socket import serving
 
 pytestmark = pytest.mark.anyio
 
@@ -27,3 +31,43 @@ async def test_a_server_in_this_process_can_be_examined() -> None:
 async def test_what_nobody_explains_is_found_all_the_same() -> None:
     diagnosis = await diagnose("tcp://127.0.0.1:1")
     assert diagnosis.codes == ["cannot-connect"]
+
+
+async def test_a_server_at_a_url_is_examined_on_the_way_and_in_what_it_says() -> None:
+    library = Server("library", version="1.0.0")
+    async with serving(library) as url:
+        diagnosis = await diagnose(url, patience=Patience(idle=0.1))
+    assert diagnosis.is_healthy
+    assert diagnosis.codes == ["cors-missing"]
+    assert diagnosis.facts["transport"] == "Streamable HTTP"
+    assert diagnosis.facts["server"] == "library 1.0.0"
+    assert diagnosis.target == url
+
+
+async def test_a_url_without_a_server_is_explained_once() -> None:
+    assert (await diagnose("http://127.0.0.1:1/mcp")).codes == ["nobody-listens"]
+
+
+async def test_a_server_that_wants_a_token_is_healthy_without_one() -> None:
+    async with guarded() as server:
+        diagnosis = await diagnose(server.url)
+    assert diagnosis.is_healthy
+    assert diagnosis.codes == ["token-wanted"]
+
+
+async def test_a_token_is_sent_and_never_told() -> None:
+    async with guarded() as server:
+        server.challenge = 'Bearer error="invalid_token", error_description="a-secret-token is bad"'
+        diagnosis = await diagnose(server.url, auth="a-secret-token")
+        sent = {request.headers.get("authorization") for request in server.asked("initialize")}
+    assert diagnosis.codes == ["token-refused"]
+    assert sent == {"Bearer a-secret-token"}
+    assert "a-secret-token" not in str(diagnosis)
+
+
+async def test_a_server_of_the_old_transport_is_examined_in_what_it_says_too() -> None:
+    async with HttpSse() as server:
+        diagnosis = await diagnose(f"{server.origin}/sse", patience=Patience(answer=30.0))
+    assert "http-sse-only" in diagnosis.codes
+    assert "cannot-connect" not in diagnosis.codes
+    assert diagnosis.facts["revision"] == "2024-11-05"

@@ -28,19 +28,40 @@ _CLEAR_LINE: Final = "\r\x1b[K"
 @click.command("doctor", cls=TargetCommand)
 @click.argument("words", nargs=-1, metavar="[TARGET]")
 @click.option("--config", metavar="FILE", help="Examine a host's configuration, and its servers.")
+@click.option(
+    "--call",
+    metavar="TOOL",
+    help="At a URL, call a tool that reports progress: does it come in time? Arguments follow, as "
+    "for `wigwag call`.",
+)
+@click.option(
+    "--watch",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help="How long to listen to streams that should stay open; 5 by default, 70 finds most proxies "
+    "that cut them.",
+)
 @server_options("server", "headers", "auth", "env", "cwd", "timeout")
 @json_option
 def doctor_command(
-    *, words: tuple[str, ...], config: str | None, as_json: bool, **given: Any
+    *,
+    words: tuple[str, ...],
+    config: str | None,
+    call: str | None,
+    watch: float | None,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     r"""Find out why a server does not work, and what to change.
 
-    The server is started, or connected to, as a host does it, several times; no tool is called.
+    The server is started, or connected to, as a host does it, several times. No tool is called but
+    those that say that they only read.
     Each finding has a name, what is wrong, what shows it, and what to do about it.
 
     \b
         wigwag doctor -- python server.py
         wigwag doctor https://example.com/mcp
+        wigwag doctor https://example.com/mcp --watch 70 --call slow steps:=3
         wigwag doctor --config ~/.cursor/mcp.json
         wigwag doctor --config claude_desktop_config.json --server github
 
@@ -53,12 +74,18 @@ def doctor_command(
     if config is not None:
         if words:
             raise click.UsageError("--config and a target exclude each other")
-        work: Coroutine[Any, Any, list[Diagnosis]] = _of_configuration(config, given, progress)
+        _refuse_call(call, config)
+        patience = _patience(given["timeout"], watch)
+        work: Coroutine[Any, Any, list[Diagnosis]] = _of_configuration(
+            config, given, patience, progress
+        )
     else:
         reach, left = read_reach(words, **given)
-        if left:
+        if left and call is None:
             raise click.UsageError(f"unexpected: {' '.join(left)}; a command follows `--`")
-        work = _of_server(reach, progress)
+        _refuse_call(call, reach.target)
+        patience = _patience(reach.timeout, watch)
+        work = _of_server(reach, _call_of(call, left), patience, progress)
     try:
         diagnoses = run(work, as_json=as_json)
     finally:
@@ -80,7 +107,7 @@ def _configuration(
 
 
 def _of_configuration(
-    file: str, given: dict[str, Any], progress: Callable[[str], object]
+    file: str, given: dict[str, Any], patience: Patience, progress: Callable[[str], object]
 ) -> Coroutine[Any, Any, list[Diagnosis]]:
     for name in ("headers", "auth", "env", "cwd"):
         if given[name]:
@@ -88,26 +115,50 @@ def _of_configuration(
             raise click.UsageError(f"--{option} is for one server, and not for --config")
     from wigwag.doctor.configurations import diagnose_configuration  # noqa: PLC0415 - few ask
 
-    return diagnose_configuration(
-        file, server=given["server"], patience=_patience(given["timeout"]), on_step=progress
-    )
+    return diagnose_configuration(file, server=given["server"], patience=patience, on_step=progress)
 
 
-async def _of_server(reach: Reach, progress: Callable[[str], object]) -> list[Diagnosis]:
+async def _of_server(
+    reach: Reach,
+    call: tuple[str, dict[str, Any]] | None,
+    patience: Patience,
+    progress: Callable[[str], object],
+) -> list[Diagnosis]:
     diagnosis = await diagnose(
         reach.target,
         env=reach.env,
         cwd=reach.cwd,
         headers=reach.headers,
         auth=reach.auth,
-        patience=_patience(reach.timeout),
+        call=call,
+        patience=patience,
         on_step=progress,
     )
     return [diagnosis]
 
 
-def _patience(timeout: float | None) -> Patience:
-    return Patience() if timeout is None else Patience(start=timeout, answer=timeout)
+def _refuse_call(tool: str | None, target: Any) -> None:
+    if tool is not None and not str(target).startswith(("http://", "https://")):
+        raise click.UsageError("--call is for a URL: nothing holds up what a process reports")
+
+
+def _call_of(tool: str | None, words: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
+    """Return the call of a tool whose schema nobody knows yet."""
+    if tool is None:
+        return None
+    from wigwag.client.tool_arguments import tool_arguments  # noqa: PLC0415 - few call one
+    from wigwag.schema import Tool  # noqa: PLC0415 - as above
+
+    try:
+        unknown = Tool(name=tool, input_schema={"type": "object"})
+        return tool, tool_arguments(words, unknown, check=False)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _patience(timeout: float | None, watch: float | None) -> Patience:
+    given = {} if timeout is None else {"start": timeout, "answer": timeout}
+    return Patience(**given) if watch is None else Patience(**given, idle=watch)
 
 
 class _Progress:

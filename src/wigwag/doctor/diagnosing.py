@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import os
 
     from wigwag.client.authorization.choosing import Auth
+    from wigwag.transports.http_client_engine import TLS
 
 __all__ = ["diagnose"]
 
@@ -39,13 +40,15 @@ class Ways(NamedTuple):
     opener: Opener
 
 
-async def diagnose(
+async def diagnose(  # noqa: PLR0913 - each is a keyword of its own
     target: Any,
     *,
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
     headers: Mapping[str, str] | None = None,
     auth: Auth | None = None,
+    ssl: TLS | None = None,
+    call: tuple[str, Mapping[str, Any]] | None = None,
     patience: Patience | None = None,
     on_step: OnStep | None = None,
 ) -> Diagnosis:
@@ -62,6 +65,9 @@ async def diagnose(
         cwd: The folder a process starts in.
         headers: What HTTP requests carry besides.
         auth: How requests to a URL are authorized, as `Client` takes it.
+        ssl: Which HTTPS servers are trusted, as `Client` takes it.
+        call: At a URL, a tool that reports progress and its arguments: it is called, to see whether
+            the reports come when they are made.
         patience: How long to wait for what.
         on_step: Called with what is done next, in a few words.
 
@@ -87,14 +93,22 @@ async def diagnose(
             async for finding in examination.of_process(server, ways)
         ]
     else:
+        from wigwag.doctor.urls import check_url  # noqa: PLC0415 - not for processes
         from wigwag.transports.http_client_engine import public_url  # noqa: PLC0415 - as it says
 
         title = public_url(found.url)
         sent = {**found.headers, **(headers or {})}
         options: dict[str, Any] = {"headers": sent or None}
-        options["auth"] = found.auth if auth is None else auth
+        options["auth"] = auth = found.auth if auth is None else auth
+        options["ssl"] = ssl
         ways = _ways(found.url, patience, **options)
-        findings = [finding async for finding in examination.of_url(found.url, sent, ways)]
+        if isinstance(auth, str) and auth != "oauth":
+            sent = {**sent, "Authorization": f"Bearer {auth}"}
+        on_way = partial(check_url, found.url, headers=sent, tls=ssl, call=call)
+        findings = [
+            finding
+            async for finding in examination.of_url(on_way, ways, has_login=auth is not None)
+        ]
     return Diagnosis(title, gravest_first(findings), examination.facts)
 
 
@@ -120,16 +134,15 @@ class _Examination:
             yield finding
 
     async def of_url(
-        self, url: str, headers: Mapping[str, str], ways: Ways
+        self, check_way: Callable[..., AsyncIterator[Finding]], ways: Ways, *, has_login: bool
     ) -> AsyncIterator[Finding]:
-        from wigwag.doctor.urls import check_url  # noqa: PLC0415 - not for processes
-
         self._on_step("looking at the way to the URL")
         has_fault = False
-        checking = check_url(url, headers=headers, patience=self._patience, facts=self.facts)
-        async for finding in checking:
+        async for finding in check_way(patience=self._patience, facts=self.facts):
             has_fault |= finding.severity == "error"
             yield finding
+        if "transport" not in self.facts and not (has_login and "wants_token" in self.facts):
+            return  # there is nothing to talk to, and it is known why
         async for finding in self.of_answers(ways, is_explained=has_fault):
             yield finding
 

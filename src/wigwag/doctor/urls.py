@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.patience import Patience
@@ -18,10 +18,10 @@ from wigwag.doctor.url_checks.connections import (
 from wigwag.doctor.url_checks.exchanges import Asker, Exchange
 from wigwag.doctor.url_checks.first_bytes import explain_first_bytes
 from wigwag.doctor.url_checks.hosts import check_origin, host_refusal
-from wigwag.doctor.url_checks.http_sse import check_http_sse
+from wigwag.doctor.url_checks.http_sse import check_http_sse, find_refusal
 from wigwag.doctor.url_checks.messages import initialize, modern
 from wigwag.doctor.url_checks.pages import check_pages
-from wigwag.doctor.url_checks.paths import explain_path, find_nearby, speaks_mcp
+from wigwag.doctor.url_checks.paths import explain_path, find_nearby
 from wigwag.doctor.url_checks.redirects import follow_redirects, is_redirect
 from wigwag.doctor.url_checks.refusals import explain_answer, explain_refusal
 from wigwag.doctor.url_checks.sessions import check_sessions, end_session
@@ -35,7 +35,8 @@ from wigwag.transports.http_client_engine import TLS, public_url
 
 __all__ = ["check_url"]
 
-_UNAUTHORIZED = 401
+_UNAUTHORIZED: Final = 401
+_NOT_ALLOWED: Final = 405
 
 
 async def check_url(
@@ -43,7 +44,7 @@ async def check_url(
     *,
     headers: Mapping[str, str] | None = None,
     tls: TLS | None = None,
-    call: tuple[str, dict[str, Any]] | None = None,
+    call: tuple[str, Mapping[str, Any]] | None = None,
     patience: Patience,
     facts: Facts,
 ) -> AsyncIterator[Finding]:
@@ -51,6 +52,8 @@ async def check_url(
 
     The server is asked who it is, in each era, and for signs of life; its streams are listened to.
     What it names as the source of tokens is fetched and read, and nothing is sent there.
+
+    What there is to talk to, if anything, is in `facts["transport"]` afterwards.
 
     Args:
         url: The URL, as the host has it.
@@ -76,7 +79,7 @@ async def check_url(
         return
     try:
         discovered = await asker.post(modern("server/discover"))
-        if speaks_mcp(greeting) or speaks_mcp(discovered):
+        if greeting.speaks_mcp or discovered.speaks_mcp:
             async for finding in _check_answers(asker, greeting, discovered, call, facts):
                 yield finding
         else:
@@ -148,9 +151,22 @@ async def _explain(
     refusal = explain_refusal(asker, greeting) or await host_refusal(asker, greeting)
     if refusal is not None:
         return [refusal]
+    return await _explain_path(asker, greeting, facts)
+
+
+async def _explain_path(asker: Asker, greeting: Exchange, facts: Facts) -> list[Finding]:
+    """Find out what there is in place of an MCP endpoint."""
     old = await check_http_sse(asker)
     if old is not None:
+        facts["transport"] = "HTTP+SSE"
         return old
+    refused = await find_refusal(asker) if greeting.status == _NOT_ALLOWED else None
+    if refused is not None and refused.status == _UNAUTHORIZED:
+        return await check_authorization(asker, refused, facts)
+    if refused is not None:
+        refusal = explain_refusal(asker, refused) or await host_refusal(asker, refused)
+        if refusal is not None:
+            return [refusal]
     nearby = await find_nearby(asker, greeting)
     if nearby is not None:
         return [nearby]
@@ -161,15 +177,18 @@ async def _check_answers(
     asker: Asker,
     greeting: Exchange,
     discovered: Exchange,
-    call: tuple[str, dict[str, Any]] | None,
+    call: tuple[str, Mapping[str, Any]] | None,
     facts: Facts,
 ) -> AsyncIterator[Finding]:
     """Look closer at a server that speaks MCP."""
+    facts["transport"] = "Streamable HTTP"
     is_legacy = greeting.result is not None
     findings = check_answer(asker, greeting if is_legacy else discovered, facts)
     if is_legacy:
-        findings += await check_sessions(asker, greeting, facts)
-        findings += await check_standalone_stream(asker, greeting, facts)
+        broken = await check_sessions(asker, greeting, facts)
+        findings += broken
+        if not any(finding.severity == "error" for finding in broken):
+            findings += await check_standalone_stream(asker, greeting, facts)
     for finding in findings:
         yield finding
     for finding in await check_modern_headers(asker, discovered):

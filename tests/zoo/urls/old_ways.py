@@ -5,10 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 from tests.interaction.http_server import HttpRequest, HttpServer
-from tests.pair import initialized, result
+from tests.pair import error, initialized, result
 from tests.zoo.urls.patients import SHORT, Place, always, answering, patient
+
+
+def answer_to(message: Any) -> Any:
+    match message["method"]:
+        case "initialize":
+            return result(message["id"], initialized("2024-11-05", {"tools": {}}))
+        case "tools/list":
+            return result(message["id"], {"tools": []})
+        case "ping":
+            return result(message["id"], {})
+    return error(message["id"], -32601, "Method not found")
 
 
 class HttpSse(HttpServer):
@@ -36,8 +48,7 @@ class HttpSse(HttpServer):
                 await asyncio.gather(saying, return_exceptions=True)
         elif request.method == "POST" and request.path.startswith("/messages"):
             if self.answers and "id" in request.message:
-                found = initialized("2024-11-05", {"tools": {}})
-                message = json.dumps(result(request.message["id"], found))
+                message = json.dumps(answer_to(request.message))
                 self._to_say.put_nowait(f"event: message\ndata: {message}\n\n".encode())
             await request.answer(202, b"Accepted", kind="text/plain")
         else:
@@ -69,6 +80,21 @@ async def names_an_inner_endpoint() -> AsyncIterator[Place]:
 @patient("endpoint-refuses")
 async def loses_its_prefix() -> AsyncIterator[Place]:
     async with HttpSse("/inner/messages?id=1") as server:
+        yield Place(f"{server.origin}/sse")
+
+
+@patient("host-refused")
+async def of_2024_by_another_name() -> AsyncIterator[Place]:
+    async with HttpSse() as server:
+        serve = server.handle
+
+        async def guard(request: HttpRequest) -> None:
+            if request.method == "GET" and not request.headers["host"].startswith("localhost"):
+                await request.answer(421, b"Invalid Host header", kind="text/plain")
+            else:
+                await serve(request)
+
+        server.handle = guard  # type: ignore[method-assign]  # for this one alone
         yield Place(f"{server.origin}/sse")
 
 

@@ -61,6 +61,24 @@ async def a_proxy_drops_the_session_id() -> AsyncIterator[Place]:
 
 
 @patient("session-id-lost")
+async def a_proxy_drops_the_session_id_and_ping_needs_none() -> AsyncIterator[Place]:
+    async def want_it(request: HttpRequest) -> None:
+        await request.refuse(400, -32600, "Mcp-Session-Id is missing")
+
+    async with legacy_server(session=None, notifications__initialized=want_it) as server:
+        yield Place(server.url)
+
+
+@patient("session-id-lost")
+async def a_proxy_drops_the_session_id_of_requests() -> AsyncIterator[Place]:
+    async def want_it(request: HttpRequest) -> None:
+        await request.refuse(400, -32600, "Mcp-Session-Id is missing")
+
+    async with legacy_server(notifications__initialized=want_it) as server:
+        yield Place(server.url)
+
+
+@patient("session-id-lost")
 async def forgets_sessions_at_once() -> AsyncIterator[Place]:
     async def forget(request: HttpRequest) -> None:
         await request.refuse(404, -32600, "Session not found")

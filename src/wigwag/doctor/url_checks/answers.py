@@ -19,7 +19,7 @@ _HEADER_MISMATCH: Final = -32020
 
 def check_answer(asker: Asker, exchange: Exchange, facts: Facts) -> list[Finding]:
     """Look at an answer of the protocol as HTTP sees it."""
-    facts["milliseconds"] = round(exchange.seconds * 1000, 1)
+    facts["seconds_to_answer"] = round(exchange.seconds, 3)
     found = (_type(asker, exchange), _encoding(asker, exchange), _age(asker, exchange, facts))
     return [finding for finding in (*found, _speed(asker, exchange)) if finding is not None]
 

@@ -17,6 +17,7 @@ from wigwag.bindings.sse import EVENT_STREAM, SseDecoder, SseEvent
 from wigwag.doctor.patience import Patience
 from wigwag.doctor.url_checks.messages import Question
 from wigwag.errors import McpError
+from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
 from wigwag.oauth.requests import told
 from wigwag.oauth.secret import Secret
 from wigwag.transports.http_client_engine import (
@@ -120,6 +121,15 @@ class Exchange(Struct, kw_only=True):
         found = (self.message or {}).get("error")
         code = found.get("code") if isinstance(found, dict) else None
         return code if isinstance(code, int) else None
+
+    @property
+    def speaks_mcp(self) -> bool:
+        """Whether it is the answer of an MCP server, be it an error."""
+        if self.result is not None:
+            return True
+        # A method that is not known is a 404 too, in the modern era.
+        is_usual = self.status in (200, 400) or self.error_code == METHOD_NOT_FOUND
+        return self.message is not None and is_usual
 
     @property
     def says_json(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from wigwag.bindings.sse import EVENT_STREAM
 from wigwag.doctor.findings import Finding
 from wigwag.doctor.url_checks.exchanges import Asker, Exchange
 from wigwag.doctor.url_checks.messages import initialize
@@ -29,7 +30,7 @@ class Guard(NamedTuple):
 # By what they answer; the first that fits counts.
 _GUARDS: Final = (
     Guard(
-        re.compile(r"allowed_hosts|this server does not answer to that name"),
+        re.compile(r"Host is not allowed; the server's log says more"),
         "Wigwag: `allowed_hosts=[{host!r}]` where the server is run",
     ),
     Guard(
@@ -72,6 +73,10 @@ async def host_refusal(asker: Asker, exchange: Exchange) -> Finding | None:
     """Return what is wrong if a request was refused for the name in its `Host`.
 
     Whether it was is tried: another name is sent that such servers take.
+
+    Args:
+        asker: What has asked.
+        exchange: The refusal of `initialize`, or of a GET.
     """
     if exchange.status not in (400, 403, 404, 421):
         return None
@@ -80,7 +85,7 @@ async def host_refusal(asker: Asker, exchange: Exchange) -> Finding | None:
     url = read_url(asker.url)
     if not is_told and (exchange.status != 403 or is_loopback(url)):
         return None
-    under = await _accepted_name(asker)
+    under = await _accepted_name(asker, is_get=exchange.asked.startswith("GET"))
     if under is None and (not is_told or exchange.status == 404):
         return None
     named = url.origin.partition("://")[2]
@@ -92,8 +97,9 @@ async def host_refusal(asker: Asker, exchange: Exchange) -> Finding | None:
         "error",
         f"the server does not answer to the name {named}",
         evidence,
-        f"tell it its name: {_setting(words, named, url.host)}; or let the proxy send the Host "
-        "that it expects",
+        f"tell it its name: {_setting(words, named, url.host)}; if a proxy is in between, let it "
+        "send the Host that clients use (nginx: proxy_set_header Host $http_host), or one that the "
+        "server takes",
     )
 
 
@@ -112,13 +118,18 @@ def _setting(words: str, named: str, name: str) -> str:
     return f"whatever lists its allowed hosts (`allowed_hosts`, ALLOWED_HOSTS) needs {name!r}"
 
 
-async def _accepted_name(asker: Asker) -> str | None:
+async def _accepted_name(asker: Asker, *, is_get: bool) -> str | None:
     """Return a name that the server answers to."""
     port = read_url(asker.url).port
     for name in (f"localhost:{port}", f"127.0.0.1:{port}", "localhost"):
-        found = await asker.post(initialize(), Host=name)
-        await end_session(asker, found)
-        if found.message is not None or found.status == 401:
+        if is_get:
+            async with asker.opened("GET", {"Accept": EVENT_STREAM, "Host": name}) as (found, _):
+                is_accepted = found.status == 200
+        else:
+            found = await asker.post(initialize(), Host=name)
+            await end_session(asker, found)
+            is_accepted = found.result is not None
+        if is_accepted or found.status == 401:
             return name
     return None
 

@@ -12,9 +12,10 @@ from wigwag.doctor.url_checks.exchanges import Asker, Exchange, OpenStream
 from wigwag.doctor.url_checks.messages import initialize
 from wigwag.transports.http_client_engine import is_same_origin, public_url
 
-__all__ = ["check_http_sse", "has_endpoint"]
+__all__ = ["check_http_sse", "find_refusal", "has_endpoint"]
 
 _REVISION: Final = "2024-11-05"
+_NO_REFUSALS: Final = (200, 202, 204, 404, 405, 406, 410, 415)
 _ACCEPT: Final = {"Accept": EVENT_STREAM}
 
 
@@ -35,6 +36,15 @@ async def has_endpoint(asker: Asker) -> bool:
         if stream is None or exchange.status != 200 or not exchange.is_stream:
             return False
         return await stream.read(asker.patience.answer, _has_named_it)
+
+
+async def find_refusal(asker: Asker) -> Exchange | None:
+    """Return why the stream cannot be had, where something refuses it; `None` otherwise."""
+    async with asker.opened("GET", _ACCEPT) as (exchange, stream):
+        if stream is None or exchange.status in _NO_REFUSALS:
+            return None
+        await stream.read(asker.patience.answer, lambda _: False)
+        return exchange
 
 
 async def check_http_sse(asker: Asker) -> list[Finding] | None:

@@ -14,23 +14,13 @@ from wigwag.oauth.challenges import demand_of, parse_challenges
 from wigwag.oauth.urls import read_url
 from wigwag.transports.http_client_engine import public_url
 
-__all__ = ["explain_path", "find_nearby", "speaks_mcp"]
+__all__ = ["explain_path", "find_nearby"]
 
 # Where servers are, the usual places first.
 _USUAL: Final = ("/mcp", "/mcp/", "/sse", "/", "/api/mcp", "/v1/mcp", "/mcp/sse")
 
 # What servers without anything at a path answer with; some have a page for every path.
 _NOT_HERE: Final = (200, 202, 204, 400, 404, 405, 410, 501)
-
-
-def speaks_mcp(exchange: Exchange) -> bool:
-    """Tell whether an answer to what the doctor asked is one of an MCP server."""
-    if exchange.result is not None:
-        return True
-    if exchange.message is None:
-        return False
-    # A method that is not known is a 404 too, in the modern era.
-    return exchange.status in (200, 400) or exchange.error_code == -32601
 
 
 async def find_nearby(asker: Asker, exchange: Exchange) -> Finding | None:

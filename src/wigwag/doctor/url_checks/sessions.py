@@ -61,12 +61,13 @@ async def check_sessions(asker: Asker, greeting: Exchange, facts: Facts) -> list
         ]
     headers = session_headers(greeting)
     noted = await asker.post(initialized(headers))
-    findings = [_judge_notification(asker, noted)] if noted.status != 202 else []
     pings = [await asker.post(legacy("ping", headers)) for _ in range(_ROUNDS)]
     refused = [one for one in pings if one.result is None]
     if refused:
-        finding = await _explain(asker, greeting, pings, refused[0])
-        return [finding, *findings] if finding.severity == "error" else [*findings, finding]
+        return [await _explain(asker, greeting, pings, refused[0])]
+    findings = []
+    if noted.status != 202:
+        findings.append(_lost_id(asker, greeting, noted) or _judge_notification(asker, noted))
     if session is not None:
         findings += await _check_unknown(asker, headers)
     return findings
@@ -98,14 +99,9 @@ async def _explain(
         return await _not_shared(asker, greeting, good, evidence)
     if "mcp-session-id" in greeting.headers and refused.status in (400, 404):
         return await _forgotten(asker, greeting, evidence)
-    if _session_words.search(refused.text):
-        return Finding(
-            "session-id-lost",
-            "error",
-            "the server wants the id of a session, and `initialize` gave none",
-            f"{evidence}\n{greeting.asked} → {greeting.status}, without Mcp-Session-Id",
-            "see whether a proxy drops the header Mcp-Session-Id from answers",
-        )
+    lost = _lost_id(asker, greeting, refused)
+    if lost is not None:
+        return lost
     if refused.status == 400 and _version_words.search(refused.text):
         stated = session_headers(greeting)["MCP-Protocol-Version"]
         return Finding(
@@ -121,6 +117,27 @@ async def _explain(
         "the handshake works, and what follows does not",
         evidence,
         "look into the log of the server",
+    )
+
+
+def _lost_id(asker: Asker, greeting: Exchange, refused: Exchange) -> Finding | None:
+    """Return that the id of the session was taken away on its way, if it was."""
+    if not _session_words.search(refused.text):
+        return None
+    if "mcp-session-id" in greeting.headers:
+        return Finding(
+            "session-id-lost",
+            "error",
+            "the session that `initialize` has begun is not known when the next message comes",
+            asker.shown(refused),
+            "see whether a proxy drops the header Mcp-Session-Id from requests",
+        )
+    return Finding(
+        "session-id-lost",
+        "error",
+        "the server wants the id of a session, and `initialize` gave none",
+        f"{asker.shown(refused)}\n{greeting.asked} → {greeting.status}, without Mcp-Session-Id",
+        "see whether a proxy drops the header Mcp-Session-Id from answers",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -194,7 +195,7 @@ async def check_progress(
     asker: Asker,
     greeting: Exchange | None,
     tool: str,
-    arguments: dict[str, Any],
+    arguments: Mapping[str, Any],
 ) -> list[Finding]:
     """Call a tool that reports progress, and look whether the reports come when they are made.
 
