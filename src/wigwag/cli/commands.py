@@ -39,6 +39,7 @@ _COMMANDS: Final = {
     "listen": Entry("wigwag.cli.listen", "Tell what changes at a server."),
     "info": Entry("wigwag.cli.info", "Show what a server says of itself."),
     "ping": Entry("wigwag.cli.ping", "Ask a server for a sign of life, and time it."),
+    "shell": Entry("wigwag.cli.shell", "Talk to a server, command by command."),
     "doctor": Entry(
         "wigwag.cli.doctor", "Find out why a server does not work, and what to change."
     ),

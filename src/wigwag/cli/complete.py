@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 import msgspec
 
@@ -11,6 +9,7 @@ from wigwag import Client
 from wigwag.cli.contents import print_text
 from wigwag.cli.conversations import Conversation
 from wigwag.cli.exit_codes import ExitCode
+from wigwag.cli.offered import Offered
 from wigwag.cli.output import print_json
 from wigwag.cli.server_commands import server_command
 from wigwag.client.merged_names import did_you_mean
@@ -58,14 +57,14 @@ async def reference_to(client: Client, name: str) -> PromptReference | ResourceT
     Raises:
         ValueError: There is none.
     """
-    prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
+    offered = Offered(client)
+    prompts = await offered.names("prompts")
     if name in prompts:
         return PromptReference(name=name)
-    templates = (await client.list_resource_templates()).resource_templates
-    for template in templates:
+    for template in await offered.features("templates"):
         if name in (template.uri_template, template.name):
             return ResourceTemplateReference(uri=template.uri_template)
-    known: Sequence[str] = [*prompts, *(each.uri_template for each in templates)]
+    known = [*prompts, *await offered.names("templates")]
     near = did_you_mean(name, known) or f"; there are {', '.join(known) or 'none'}"
     raise ValueError(f"there is no prompt or resource template {name!r}{near}")
 

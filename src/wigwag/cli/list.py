@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
 import msgspec
 from msgspec import UNSET
 
-from wigwag import Client
 from wigwag.cli.contents import size_of
 from wigwag.cli.conversations import Conversation
 from wigwag.cli.exit_codes import ExitCode
+from wigwag.cli.offered import KINDS, Offered, name_of
 from wigwag.cli.output import print_json
 from wigwag.cli.server_commands import server_command
 from wigwag.cli.tables import print_table
@@ -28,28 +28,6 @@ __all__ = ["list_command"]
 Features = Mapping[str, Sequence[Any]]
 
 
-async def _tools(client: Client) -> Sequence[Any]:
-    return (await client.list_tools()).tools
-
-
-async def _prompts(client: Client) -> Sequence[Any]:
-    return (await client.list_prompts()).prompts
-
-
-async def _resources(client: Client) -> Sequence[Any]:
-    return (await client.list_resources()).resources
-
-
-async def _templates(client: Client) -> Sequence[Any]:
-    return (await client.list_resource_templates()).resource_templates
-
-
-_LISTS: Final[Mapping[str, Callable[[Client], Awaitable[Sequence[Any]]]]] = {
-    "tools": _tools,
-    "prompts": _prompts,
-    "resources": _resources,
-    "templates": _templates,
-}
 _TITLES: Final = {
     "tools": "Tools",
     "prompts": "Prompts",
@@ -57,7 +35,7 @@ _TITLES: Final = {
     "templates": "Resource templates",
 }
 # As the protocol has them in its results.
-_MEMBERS: Final = {**{name: name for name in _LISTS}, "templates": "resourceTemplates"}
+_MEMBERS: Final = {**{name: name for name in KINDS}, "templates": "resourceTemplates"}
 
 
 @server_command("list", words="[KIND | NAME]...")
@@ -76,10 +54,11 @@ async def list_command(
         wigwag list server.py search
         wigwag list search -- npx -y some-server
     """
-    kinds = [word for word in words if word in _LISTS]
-    names = [word for word in words if word not in _LISTS]
-    wanted = kinds if kinds and not names else list(_LISTS)
-    found: Features = {kind: await _LISTS[kind](conversation.client) for kind in wanted}
+    kinds = [word for word in words if word in KINDS]
+    names = [word for word in words if word not in KINDS]
+    wanted = kinds if kinds and not names else list(KINDS)
+    offered = Offered(conversation.client)
+    found: Features = {kind: await offered.features(kind) for kind in wanted}
     if names:
         found = _named(found, names)
     if as_json:
@@ -113,11 +92,7 @@ def _named(found: Features, names: Sequence[str]) -> Features:
 
 def _names(feature: Any) -> tuple[str, ...]:
     """Return what a feature goes by."""
-    if isinstance(feature, Resource):
-        return feature.uri, feature.name
-    if isinstance(feature, ResourceTemplate):
-        return feature.uri_template, feature.name
-    return (feature.name,)
+    return name_of(feature), feature.name
 
 
 def _print_tables(found: Features) -> None:
@@ -138,7 +113,7 @@ def _row(feature: Any) -> tuple[str, ...]:
         words = [each.name if each.required is True else f"[{each.name}]" for each in taken]
         return feature.name, " ".join(words), _about(feature)
     kind = "" if feature.mime_type is UNSET else feature.mime_type
-    return _names(feature)[0], kind, _about(feature)
+    return name_of(feature), kind, _about(feature)
 
 
 def _signature(tool: Tool) -> str:
@@ -183,5 +158,5 @@ def _print_resource(feature: Resource | ResourceTemplate) -> None:
         rows.append(("description", feature.description))
     if feature.annotations is not UNSET:
         rows.append(("annotations", json.dumps(msgspec.to_builtins(feature.annotations))))
-    print_table(visible(_names(feature)[0]), rows)
+    print_table(visible(name_of(feature)), rows)
     sys.stdout.flush()

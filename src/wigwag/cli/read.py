@@ -13,6 +13,7 @@ from wigwag import Client, UriTemplate
 from wigwag.cli.contents import Printer, save_option
 from wigwag.cli.conversations import Conversation
 from wigwag.cli.exit_codes import ExitCode
+from wigwag.cli.offered import Offered
 from wigwag.cli.output import print_json
 from wigwag.cli.server_commands import server_command
 from wigwag.client.merged_names import may_be_of_template
@@ -91,18 +92,17 @@ def _uri_of(words: list[str]) -> str:
 
 async def _which(client: Client) -> str:
     """Return the question which resource, with what there is."""
-    uris = [each.uri for each in (await client.list_resources()).resources]
-    templates = (await client.list_resource_templates()).resource_templates
-    known = [*uris, *(each.uri_template for each in templates)]
+    offered = Offered(client)
+    known = [*await offered.names("resources"), *await offered.names("templates")]
     return f"say which resource: {', '.join(known) or 'none is listed'}"
 
 
 async def _near(client: Client, uri: str) -> str:
     """Return the end of a sentence about a URI that a server does not have."""
-    templates = (await client.list_resource_templates()).resource_templates
-    if any(may_be_of_template(uri, each.uri_template) for each in templates):
+    offered = Offered(client)
+    if any(may_be_of_template(uri, each) for each in await offered.names("templates")):
         return ""
-    uris = [each.uri for each in (await client.list_resources()).resources]
+    uris = await offered.names("resources")
     near = [] if uri in uris else difflib.get_close_matches(uri, uris, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 

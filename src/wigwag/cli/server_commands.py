@@ -84,7 +84,8 @@ def in_shell(command: ServerCommand) -> click.Command:
         param for param in command.params if param.name in command.own_options
     ]
     words = click.Argument(["words"], nargs=-1, metavar=command.own_words or "")
-    return click.Command(command.name, params=[words, *params], help=command.help)
+    text = (command.help or "").replace("\\b\n", "\b\n")  # as the group of commands does
+    return click.Command(command.name, params=[words, *params], help=text)
 
 
 def unexpected(words: list[str]) -> None:
