@@ -94,6 +94,8 @@ ELSEWHERE = {
     "server/methods.py": "interaction: test_custom_methods",
     "server/middleware.py": "interaction: test_middleware",
     "server/process.py": "e2e: real processes and signals",
+    "tracing/performing.py": "unit: test_comparing, with servers",
+    "tracing/player.py": "unit: test_replaying and test_replay_http",
     "transports/http_client_connection.py": "interaction: the tests of the two kinds of connection",
     "transports/http_client_httpx2.py": "interaction: test_http_client_requests, with each library",
     "transports/http_client_peer.py": "interaction: test_http_client_requests, with each library",

@@ -105,6 +105,10 @@ if TYPE_CHECKING:
     from wigwag.stores.file_tokens import FileTokenStore
     from wigwag.stores.keyring_tokens import KeyringTokenStore
     from wigwag.stores.memory_tokens import MemoryTokenStore
+    from wigwag.tracing.comparing import Comparison, replay_against
+    from wigwag.tracing.html_page import recording_page
+    from wigwag.tracing.records import read_recording
+    from wigwag.tracing.replaying import ReplayServer
     from wigwag.transports.stdio_client import StdioServerParameters
 
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
@@ -125,6 +129,7 @@ _HOMES = {
     "ClientCredentials": "wigwag.client.authorization.oauth",
     "ClientEvent": "wigwag.client.events",
     "ClientGroup": "wigwag.client.group",
+    "Comparison": "wigwag.tracing.comparing",
     "ConnectionClosed": "wigwag.errors",
     "Context": "wigwag.server.context",
     "DPoPRules": "wigwag.server.authorization.proof_checking",
@@ -161,6 +166,7 @@ _HOMES = {
     "PromptsListChanged": "wigwag.client.listening",
     "Protection": "wigwag.server.protection",
     "QuestionFailed": "wigwag.errors",
+    "ReplayServer": "wigwag.tracing.replaying",
     "RequestFailed": "wigwag.errors",
     "RequestTimedOut": "wigwag.errors",
     "Resolve": "wigwag.server.parameters.dependencies",
@@ -204,6 +210,9 @@ _HOMES = {
     "load_server": "wigwag.server.loading",
     "log_in": "wigwag.client.authorization.accounts",
     "log_out": "wigwag.client.authorization.accounts",
+    "read_recording": "wigwag.tracing.records",
+    "recording_page": "wigwag.tracing.html_page",
+    "replay_against": "wigwag.tracing.comparing",
     "run_server": "wigwag.server.running",
     "safe_join": "wigwag.server.files",
     "sample": "wigwag.server.asking.questions",
@@ -227,6 +236,7 @@ __all__ = [
     "ClientCredentials",
     "ClientEvent",
     "ClientGroup",
+    "Comparison",
     "ConnectionClosed",
     "Context",
     "DPoPRules",
@@ -263,6 +273,7 @@ __all__ = [
     "PromptsListChanged",
     "Protection",
     "QuestionFailed",
+    "ReplayServer",
     "RequestFailed",
     "RequestTimedOut",
     "Resolve",
@@ -307,6 +318,9 @@ __all__ = [
     "load_server",
     "log_in",
     "log_out",
+    "read_recording",
+    "recording_page",
+    "replay_against",
     "run_server",
     "safe_join",
     "sample",

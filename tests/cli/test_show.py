@@ -25,16 +25,22 @@ def recording(tmp_path: Path) -> Path:
 def test_it_prints_one_message_a_line(recording: Path) -> None:
     ran = wigwag("show", recording)
     assert ran.code == ExitCode.DONE, ran
-    assert ran.out.splitlines()[0].startswith("python server.py (stdio, 2025-11-25 legacy")
-    assert ran.out.splitlines()[4:6] == [
-        '    4.0000 → #1 tools/call add {"a":1}',
-        "    5.0000 ← #1 tools/call error -32602 Invalid params: b is missing (1 s)",
-    ]
+    title, *lines = ran.out.splitlines()
+    assert title == "python server.py (stdio), recorded at 2026-11-30T20:00:00.000Z"
+    assert lines[3] == '    4.000 → tools/call #1 add  {"arguments":{"a":1}}'
+    assert "← tools/call #1 add error -32602 1.0 s" in lines[4]
+    assert len(lines) == 8
+
+
+def test_it_can_show_what_is_wrong_alone_and_messages_whole(recording: Path) -> None:
+    ran = wigwag("show", recording, "--failures", "--pretty")
+    assert [line.split()[2] for line in ran.out.splitlines() if "#" in line] == ["tools/call"]
+    assert '        "code": -32602,' in ran.out.splitlines()
 
 
 def test_at_a_terminal_lines_end_at_its_edge_and_have_colours(recording: Path) -> None:
     with wigwag_at_terminal("show", recording, "--failures") as person:
-        person.see("\x1b[31mtools/call error\x1b[0m")
+        person.see("\x1b[31m    5.000 ← tools/call #1 add error -32602")
         assert person.exit_code() == ExitCode.DONE
 
 
@@ -69,6 +75,7 @@ def test_a_misspelt_method_gets_the_nearest_match(recording: Path) -> None:
     ran = wigwag("show", recording, "--method", "tool/list")
     assert ran.code == ExitCode.USAGE
     assert "the recording has no tool/list; did you mean tools/list?" in ran.err
+    assert "tools/list #2" in wigwag("show", recording, "--method", "tools/l*").out
     assert "there are: initialize, notif" in wigwag("show", recording, "--method", "zzz").err
 
 

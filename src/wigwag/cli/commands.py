@@ -44,6 +44,7 @@ _COMMANDS: Final = {
         "wigwag.cli.doctor", "Find out why a server does not work, and what to change."
     ),
     "trace": Entry("wigwag.cli.trace", "Stand between a host and a server, and show all they say."),
+    "replay": Entry("wigwag.cli.replay", "Play the server of a recording, or its client."),
     "show": Entry("wigwag.cli.show", "Make a recording readable, as text or as a page."),
     "auth": Entry("wigwag.cli.auth", "Log in to servers, out of them, and see where you are."),
     "completion": Entry("wigwag.cli.completion", "Teach a shell the words of wigwag."),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read_given", "show_command"]
 
-_COLOURS: Final = {"client": "blue", "server": "green"}
-
 
 @click.command("show")
 @click.argument("recording", metavar="RECORDING")
@@ -34,9 +34,18 @@ _COLOURS: Final = {"client": "blue", "server": "green"}
     help="Where the page goes; by default beside the recording, or to a pipe if there is one.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
-@click.option("--whole", "-w", is_flag=True, help="Show each message below its line.")
-@click.option("--method", "-m", "methods", multiple=True, help="Only this method and its answers.")
-@click.option("--id", "ids", multiple=True, metavar="ID", help="Only the requests with this id.")
+@click.option("--pretty", is_flag=True, help="Show messages whole, indented, on many lines.")
+@click.option(
+    "--method",
+    "-m",
+    "methods",
+    multiple=True,
+    metavar="PATTERN",
+    help="Show only messages of this method, such as tools/call or 'tools/*', and the answers.",
+)
+@click.option(
+    "--id", "ids", multiple=True, metavar="ID", help="Show only this request and its answer."
+)
 @click.option("--failures", is_flag=True, help="Only what failed, was not answered, or is junk.")
 @json_option
 def show_command(  # noqa: PLR0913 - the options, as they are
@@ -45,7 +54,7 @@ def show_command(  # noqa: PLR0913 - the options, as they are
     as_html: bool,
     out: str | None,
     opens: bool,
-    whole: bool,
+    pretty: bool,
     methods: tuple[str, ...],
     ids: tuple[str, ...],
     failures: bool,
@@ -55,7 +64,7 @@ def show_command(  # noqa: PLR0913 - the options, as they are
 
     \b
         wigwag show trace.jsonl                    one message a line
-        wigwag show trace.jsonl --whole --id 3     all of request 3 and its answer
+        wigwag show trace.jsonl --pretty --id 3    all of request 3 and its answer
         wigwag show trace.jsonl --failures         what went wrong
         wigwag show trace.jsonl --html --open      the conversation as a diagram, in a browser
 
@@ -63,27 +72,26 @@ def show_command(  # noqa: PLR0913 - the options, as they are
     stands for a recording on standard input.
     """
     as_html = as_html or opens or out is not None
-    if as_html and (as_json or whole or methods or ids or failures):
+    if as_html and (as_json or pretty or methods or ids or failures):
         raise click.UsageError("the page has all of the recording: it is sifted there")
     read = read_given(recording, as_json=as_json)
     if as_html:
         _write_page(read, recording, out, opens=opens)
         return
-    from wigwag.tracing.html_rows import rows_of  # noqa: PLC0415
+    from wigwag.tracing.html_rows import rows_of  # noqa: PLC0415 - not for the help
 
     rows, facts = rows_of(read)
     _check_methods(methods, rows)
-    chosen = [
-        row
-        for row in rows
-        if (not methods or row.method in methods)
-        and (not ids or (row.id or "").strip('"') in ids)
-        and (not failures or row.is_failure)
-    ]
     if as_json:
-        _print_json(chosen)
+        _print_json(
+            row
+            for row in rows
+            if (not methods or any(fnmatchcase(row.method, each) for each in methods))
+            and (not ids or (row.id or "").strip('"') in ids)
+            and (not failures or row.is_failure)
+        )
     else:
-        _print_lines(chosen, facts, whole=whole)
+        _print_lines(read, facts, pretty=pretty, methods=methods, ids=ids, failures=failures)
 
 
 def read_given(recording: str, *, as_json: bool = False) -> Recording:
@@ -98,15 +106,15 @@ def read_given(recording: str, *, as_json: bool = False) -> Recording:
         fail(str(error), ExitCode.USAGE, as_json=as_json)
 
 
-def _check_methods(methods: Sequence[str], rows: Iterable[Row]) -> None:
+def _check_methods(patterns: Sequence[str], rows: Iterable[Row]) -> None:
     known = sorted({row.method for row in rows} - {""})
-    for method in methods:
-        if method not in known:
-            near = get_close_matches(method, known, n=1)
+    for pattern in patterns:
+        if not any(fnmatchcase(method, pattern) for method in known):
+            near = get_close_matches(pattern, known, n=1)
             hint = (
                 f"did you mean {near[0]}?" if near else f"there are: {', '.join(known) or 'none'}"
             )
-            raise click.UsageError(f"the recording has no {method}; {hint}")
+            raise click.UsageError(f"the recording has no {pattern}; {hint}")
 
 
 def _write_page(read: Recording, recording: str, out: str | None, *, opens: bool) -> None:
@@ -135,18 +143,35 @@ def _print_json(rows: Iterable[Row]) -> None:
         click.echo(msgspec.json.encode(row).decode("utf-8", "replace"))
 
 
-def _print_lines(rows: Iterable[Row], facts: PageFacts, *, whole: bool) -> None:
-    from wigwag.tracing.text_lines import facts_line, text_lines  # noqa: PLC0415
+def _print_lines(
+    read: Recording,
+    facts: PageFacts,
+    *,
+    pretty: bool,
+    methods: tuple[str, ...],
+    ids: tuple[str, ...],
+    failures: bool,
+) -> None:
+    from wigwag.client.terminal_lines import visible  # noqa: PLC0415 - as above
+    from wigwag.tracing.html_rows import failures_of  # noqa: PLC0415 - as above
+    from wigwag.tracing.text import TextRenderer, TextStyle  # noqa: PLC0415 - as above
 
-    click.secho(facts_line(facts), bold=True)
-    is_clipped = sys.stdout.isatty() and not whole
-    width = shutil.get_terminal_size().columns if is_clipped else None
-    for line in text_lines(rows, whole=whole, width=width):
-        row = line.row
-        colour = "red" if row.bad else "yellow" if row.is_failure else _COLOURS.get(row.sender)
-        head = click.style(line.head, dim=True)
-        label = click.style(line.label, fg=colour)
-        took = click.style(line.took, dim=True) if line.took else ""
-        click.echo(" ".join(part for part in (head, label, line.about, took) if part))
-        if line.whole:
-            click.echo(line.whole)
+    is_terminal = sys.stdout.isatty()
+    renderer = TextRenderer(
+        TextStyle(
+            pretty=pretty,
+            width=shutil.get_terminal_size().columns if is_terminal else None,
+            colours=is_terminal and not os.environ.get("NO_COLOR"),
+            methods=methods,
+            ids=ids,
+        )
+    )
+    places = failures_of(read) if failures else None
+    click.secho(
+        visible(f"{facts.target} ({facts.transport}), recorded at {facts.started}"), bold=True
+    )
+    for place, record in enumerate(read.records):
+        lines = renderer.lines(record)  # each, for the answers to have their requests
+        if places is None or place in places:
+            for line in lines:
+                click.echo(line)

@@ -24,7 +24,7 @@ from wigwag.tracing.records import (
 )
 from wigwag.tracing.summaries import MAX_CHARACTERS, summary_of
 
-__all__ = ["PageFacts", "Row", "rows_of"]
+__all__ = ["PageFacts", "Row", "failures_of", "rows_of"]
 
 
 class Row(Struct, kw_only=True, omit_defaults=True):
@@ -103,7 +103,21 @@ def rows_of(recording: Recording) -> tuple[list[Row], PageFacts]:
     return _Rows(recording).all()
 
 
+def failures_of(recording: Recording) -> set[int]:
+    """Return where in a recording something is wrong: the places of those records.
+
+    That is what failed, what was never answered, and what is no message.
+    """
+    rows = _Rows(recording)
+    found, _ = rows.all()
+    return {place for place, row in zip(rows.places, found, strict=True) if row.is_failure}
+
+
 _FAILED_STATUS: Final = 400
+_CLOSED: Final = {
+    "client": "the client closed the server's input",
+    "server": "the server closed its output",
+}
 
 
 class _Rows:
@@ -112,8 +126,10 @@ class _Rows:
         target = header.target
         self._recording = recording
         self._rows: list[Row] = []
+        self.places: list[int] = []
+        """For each row the place of its record."""
         self._conversation = Conversation()
-        self._places: dict[int, int] = {}  # of requests, by what `id()` says of their entries
+        self._requests: dict[int, int] = {}  # their rows, by what `id()` says of their entries
         self._entries: list[Entry] = []  # which must live as long as that
         self._facts = PageFacts(
             target=target if isinstance(target, str) else shlex.join(target),
@@ -122,7 +138,7 @@ class _Rows:
         )
 
     def all(self) -> tuple[list[Row], PageFacts]:
-        for record in self._recording.records:
+        for place, record in enumerate(self._recording.records):
             if isinstance(record, MessageRecord):
                 self._add_messages(record)
             else:
@@ -130,12 +146,13 @@ class _Rows:
             if isinstance(record, EndRecord):
                 self._facts.end = self._rows[-1].label
                 self._facts.ended_badly = self._rows[-1].bad
+            self.places += [place] * (len(self._rows) - len(self.places))
         if not self._recording.is_complete:
             self._facts.end = "broken off"
         for entry in self._entries:
             if entry.kind == "request" and entry.answer is None:
                 how = "taken back" if entry.is_cancelled else "no answer"
-                self._rows[self._places[id(entry)]].unanswered = how
+                self._rows[self._requests[id(entry)]].unanswered = how
         self._leave_out_the_obvious()
         return self._rows, self._facts
 
@@ -161,8 +178,9 @@ class _Rows:
             label=entry.method if entry.kind in ("request", "notification") else entry.kind,
             about=summary_of(entry),
             method=entry.method,
-            bad=entry.is_failure or entry.kind == "invalid",
+            bad=entry.is_failure or entry.kind == "invalid" or bool(entry.record.problem),
             session=entry.session,
+            note=entry.record.problem,
             raw=raw,
             **_http_of(entry.record.http),
         )
@@ -171,9 +189,9 @@ class _Rows:
         place = len(self._rows)
         self._rows.append(row)
         if entry.kind == "request":
-            self._places[id(entry)] = place
+            self._requests[id(entry)] = place
         if entry.request is not None:
-            row.pair = self._places[id(entry.request)]
+            row.pair = self._requests[id(entry.request)]
             row.took = entry.latency
             self._rows[row.pair].pair = place
         self._facts.messages += 1
@@ -227,7 +245,7 @@ def _row_of(record: Record) -> Row:
         case HttpRecord():
             return _row_of_http(record)
         case ClosedRecord():
-            label = "the client closes" if record.sender == "client" else "the server closes"
+            label = _CLOSED[record.sender]
             return Row(at=record.at, kind="closed", sender=record.sender, label=label)
         case EndRecord():
             code = record.exit_code

@@ -1,9 +1,10 @@
 """The rows of the page that shows a recording."""
 
+import msgspec
 from msgspec import Raw
 
 from tests.unit.tracing.recordings import MODERN, Told
-from wigwag.tracing.html_rows import rows_of
+from wigwag.tracing.html_rows import failures_of, rows_of
 from wigwag.tracing.records import (
     ClosedRecord,
     HttpPart,
@@ -85,7 +86,7 @@ def test_what_is_no_message_has_its_place_too() -> None:
         ("http", "GET /mcp", "", False),
         ("http", "HTTP 405", "", True),
         ("http", "HTTP", "the stream was cut", False),
-        ("closed", "the client closes", "", False),
+        ("closed", "the client closed the server's input", "", False),
         ("end", "exited with code 1", "", True),
     ]
     assert rows[0].is_failure
@@ -142,3 +143,23 @@ def test_modern_peers_are_named_by_what_each_message_says() -> None:
     assert (facts.client, facts.server) == ("host 1", "S 2")
     assert facts.revisions == ["2026-07-28 modern"]
     assert facts.end == "broken off"
+
+
+def test_the_places_of_failures_are_those_of_their_records() -> None:
+    told = Told()
+    told.says("client", b'[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"}]')
+    told.answers(1, {})
+    told.asks(2, "c")
+    told.refuses(2, 1, "no")
+    told.records.append(StderrRecord(at=9, text="fine"))
+    told.asks(3, "d")
+    told.ends(1)
+    assert failures_of(told.recording) == {3, 5, 6}
+
+
+def test_what_json_rpc_has_against_a_message_is_noted() -> None:
+    told = Told()
+    told.asks(1, "ping")
+    told.records[0] = msgspec.structs.replace(told.records[0], problem="`jsonrpc` must be 2.0")
+    rows, _ = rows_of(told.recording)
+    assert (rows[0].note, rows[0].bad) == ("`jsonrpc` must be 2.0", True)
