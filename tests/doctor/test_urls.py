@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
 import pytest
 
+from tests.interaction.http_server import HttpRequest, HttpServer
 from tests.zoo.urls import PATIENTS
 from tests.zoo.urls.authorization import guarded
+from tests.zoo.urls.connections import certified
 from tests.zoo.urls.patients import (
     PATIENCE,
+    always,
+    answering,
+    greeting,
     legacy_server,
     modern_server,
 )
+from tests.zoo.urls.streams import report
 from wigwag import Server
 from wigwag.doctor.findings import Facts, Finding
+from wigwag.doctor.url_checks.connections import check_connections, check_encryption
 from wigwag.doctor.urls import check_url
+from wigwag.oauth.urls import read_url
 from wigwag.testing.http_socket import serving
 
 pytestmark = pytest.mark.anyio
 
 
-async def examine(url: str, facts: Facts | None = None, **options: object) -> list[Finding]:
+async def examine(url: str, facts: Facts | None = None, **options: Any) -> list[Finding]:
     found = {} if facts is None else facts
-    given = {"patience": PATIENCE, "facts": found, **options}
-    return [finding async for finding in check_url(url, **given)]  # type: ignore[arg-type]  # as said
+    checking = check_url(url, **{"patience": PATIENCE, "facts": found, **options})
+    return [finding async for finding in checking]
 
 
 def find_books(word: str) -> str:
@@ -80,3 +92,158 @@ async def test_a_guarded_server_whose_way_to_tokens_is_sound_wants_a_token_and_n
     assert [finding.code for finding in findings] == ["token-wanted"]
     assert facts["authorization_servers"] == [server.origin]
     assert not asked & {"/authorize", "/token", "/register"}
+
+
+# --- notes, which are no faults
+
+
+async def noted(place_or_server: Any, **options: Any) -> list[str]:
+    findings = await examine(place_or_server.url, **options)
+    assert faults(findings) == []
+    return [finding.code for finding in findings]
+
+
+async def test_that_any_page_may_use_a_server_of_this_machine_is_noted() -> None:
+    async with legacy_server() as server:
+        assert await noted(server) == ["cors-missing", "origin-not-checked"]
+
+
+async def test_that_pages_of_the_inspector_are_refused_is_noted() -> None:
+    async def refuse_pages(request: HttpRequest) -> None:
+        if "origin" in request.headers:
+            await request.answer(403, b"Invalid Origin header", kind="text/plain")
+        else:
+            await greeting()(request)
+
+    async with legacy_server(session=None, initialize=refuse_pages) as server:
+        assert await noted(server) == ["origin-refused"]
+
+
+async def test_that_a_stream_ends_by_itself_is_noted() -> None:
+    async def end(request: HttpRequest) -> None:
+        await request.stream(b": here\n\n")
+
+    async with legacy_server(GET=end) as server:
+        assert "stream-ends" in await noted(server)
+
+
+async def test_a_tool_without_progress_says_nothing_about_streams() -> None:
+    async with legacy_server() as server:
+        assert "no-progress" in await noted(server, call=("work", {"a": 1}))
+        [called] = server.asked("tools/call")
+    assert called.message["params"]["arguments"] == {"a": 1}
+
+
+async def test_progress_that_comes_when_it_is_made_is_no_fault() -> None:
+    seen = asyncio.Event()
+
+    async def work(request: HttpRequest) -> None:
+        await request.stream()
+        await request.event(report(1))
+        # More than the time in which things count as coming together.
+        await asyncio.wait([asyncio.ensure_future(seen.wait())], timeout=0.3)
+        await request.event(report(2))
+        await request.event({"jsonrpc": "2.0", "id": request.message["id"], "result": {}})
+
+    async with legacy_server(tools__call=work) as server:
+        assert "no-progress" not in await noted(server, call=("work", {}))
+        seen.set()
+
+
+async def test_a_proxy_that_the_environment_names_is_noted_and_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with legacy_server() as server:
+        monkeypatch.setenv("http_proxy", server.origin)
+        monkeypatch.setenv("no_proxy", "")
+        findings = await examine("http://mcp.example.invalid/mcp")
+    assert findings[0].code == "proxy-used"
+    assert server.requests[0].path == "http://mcp.example.invalid/mcp"
+
+
+# --- the way
+
+
+async def test_addresses_that_nobody_serves_are_told() -> None:
+    async with legacy_server() as server:
+        facts: Facts = {}
+        url = read_url(f"http://mcp.example:{server.port}/mcp")
+        found = await check_connections(url, ["127.0.0.1", "127.0.0.2"], PATIENCE, facts)
+    [finding] = found
+    assert (finding.code, finding.severity) == ("address-not-served", "warning")
+    assert finding.evidence == f"127.0.0.2 port {server.port}: connection refused"
+
+
+async def test_of_this_machine_it_is_only_noted_that_one_of_its_addresses_is_not_served() -> None:
+    async with legacy_server() as server:
+        url = read_url(f"http://localhost:{server.port}/mcp")
+        [finding] = await check_connections(url, ["127.0.0.2", "127.0.0.1"], PATIENCE, {})
+    assert finding.severity == "note"
+    assert "write 127.0.0.1 instead of localhost" in finding.change
+
+
+@pytest.mark.parametrize(
+    ("address", "severity"), [("8.8.8.8", "warning"), ("10.0.0.7", "note"), ("fd00::1", "note")]
+)
+def test_plain_http_through_a_network_is_told(address: str, severity: str) -> None:
+    finding = check_encryption(read_url("http://mcp.example/mcp"), [address])
+    assert finding is not None
+    assert (finding.code, finding.severity) == ("not-encrypted", severity)
+
+
+def test_plain_http_on_this_machine_and_https_are_fine() -> None:
+    assert check_encryption(read_url("http://127.0.0.1/mcp"), ["127.0.0.1"]) is None
+    assert check_encryption(read_url("https://mcp.example/mcp"), ["8.8.8.8"]) is None
+
+
+async def test_a_redirect_from_https_to_http_is_followed_without_credentials() -> None:
+    tls, trusting = certified()
+    async with legacy_server() as plain, HttpServer(tls=tls) as server:
+        server._handle = always(307, headers=(("Location", plain.url),))
+        given = {"Authorization": "Bearer a-secret-token"}
+        findings = await examine(server.url, tls=trusting, headers=given)
+    assert faults(findings) == ["redirect-to-http"]
+    assert plain.requests
+    assert not any("authorization" in request.headers for request in plain.requests)
+
+
+async def test_what_a_server_says_is_told_on_one_line_without_what_it_was_sent() -> None:
+    echo = b"\x1b[2Jno \r\n way, Bearer a-secret-token and key-of-mine \xe2\x80\xae"
+    async with answering(always(403, echo, kind="text/plain")) as place:
+        given = {"Authorization": "Bearer a-secret-token", "X-Api-Key": "key-of-mine"}
+        [finding] = await examine(f"{place.url}?key=hidden-too", headers=given)
+    assert finding.code == "forbidden"
+    assert "no way" in finding.evidence
+    told = str(finding)
+    for secret in ("a-secret-token", "key-of-mine", "hidden-too", "\x1b", "\\x1b", "\u202e"):
+        assert secret not in told
+
+
+async def test_a_url_with_a_password_in_it_is_not_repeated() -> None:
+    [finding] = await examine("http://me:password@127.0.0.1/mcp")
+    assert finding.code == "credentials-in-url"
+    assert "me:password" not in str(finding)
+
+
+async def test_what_has_no_meaning_as_a_url_gets_the_form_of_one() -> None:
+    for url in ("https://münchen.example/mcp", "https://", "http://[::1", "not a url"):
+        [finding] = await examine(url)
+        assert finding.code == "url-not-usable"
+        assert finding.change.startswith("write it as https://host/path")
+
+
+async def test_metadata_is_not_fetched_from_places_that_a_server_must_not_send_to() -> None:
+    issuers = {"authorization_servers": ["https://169.254.169.254/"]}
+    async with guarded(resource=issuers) as server:
+        findings = await examine(server.url)
+    assert faults(findings) == ["authorization-server-unreachable"]
+    assert "169.254.169.254" in findings[0].evidence
+
+
+async def test_nothing_is_left_when_nobody_wants_to_know_the_rest() -> None:
+    async with legacy_server() as server:
+        checking = check_url(server.url, patience=PATIENCE, facts={})
+        async with aclosing(checking):
+            async for _ in checking:
+                break
+        assert server.sessions == []

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.interop import catalogue, nginx, services
+from tests.interop import catalogue, nginx, oidc, services
 from wigwag.doctor.findings import Finding
 from wigwag.doctor.patience import Patience
 from wigwag.doctor.urls import check_url
@@ -28,7 +28,15 @@ needs_nginx = pytest.mark.skipif(
     catalogue.nginx() is None,
     reason="there is no nginx: install it, or let tests/interop/setup.py unpack Debian's",
 )
+PROTECTED: Final = [each for each in catalogue.SDKS if each.name in ("mcp2", "fastmcp4", "tsv2")]
 MCP1: Final = next(peer for peer in catalogue.SDKS if peer.name == "mcp1")
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    """Where tokens come from."""
+    with oidc.running() as server:
+        yield server.issuer
 
 
 @pytest.fixture
@@ -67,6 +75,14 @@ async def test_a_server_of_the_old_transport_is_told_to_be_one() -> None:
     with mcp1("sse") as (_, url):
         assert await faults(url) == ["http-sse-only"]
         assert await faults(url.replace("/sse", "/mcp")) == ["wrong-path"]
+
+
+@pytest.mark.parametrize("peer", PROTECTED, ids=lambda peer: str(peer.name))
+async def test_the_way_to_a_token_is_sound_where_servers_of_others_want_one(
+    peer: catalogue.Peer, issuer: str
+) -> None:
+    with services.running(peer.protected_server(issuer), peer.environ) as (_, url):
+        assert [finding.code for finding in await examine(url)] == ["token-wanted"]
 
 
 @needs_nginx

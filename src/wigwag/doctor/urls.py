@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Final
 
 from wigwag.doctor.findings import Facts, Finding
@@ -12,6 +13,7 @@ from wigwag.doctor.url_checks.authorization import check_authorization
 from wigwag.doctor.url_checks.certificates import check_certificate
 from wigwag.doctor.url_checks.connections import (
     check_connections,
+    check_encryption,
     check_spelling,
     find_addresses,
 )
@@ -47,7 +49,7 @@ async def check_url(
     call: tuple[str, Mapping[str, Any]] | None = None,
     patience: Patience,
     facts: Facts,
-) -> AsyncIterator[Finding]:
+) -> AsyncGenerator[Finding, None]:
     """Examine the way to a server at a URL, step by step, and yield what is wrong.
 
     The server is asked who it is, in each era, and for signs of life; its streams are listened to.
@@ -73,18 +75,20 @@ async def check_url(
         return
     asker = Asker(url, headers=headers or {}, tls=tls, patience=patience)
     asker, greeting, findings = await _arrive(asker, facts)
-    for finding in findings:
-        yield finding
     if greeting is None:
+        for finding in findings:
+            yield finding
         return
     try:
+        for finding in findings:
+            yield finding
         discovered = await asker.post(modern("server/discover"))
         if greeting.speaks_mcp or discovered.speaks_mcp:
-            async for finding in _check_answers(asker, greeting, discovered, call, facts):
-                yield finding
+            findings = await _check_answers(asker, greeting, discovered, call, facts)
         else:
-            for finding in await _explain(asker, greeting, discovered, facts):
-                yield finding
+            findings = await _explain(asker, greeting, discovered, facts)
+        for finding in findings:
+            yield finding
     finally:
         await end_session(asker, greeting)
 
@@ -131,6 +135,8 @@ async def _check_way(asker: Asker, facts: Facts) -> list[Finding]:
     if isinstance(addresses, Finding):
         return [addresses]
     findings = await check_connections(url, addresses, asker.patience, facts)
+    plain = check_encryption(url, addresses)
+    findings += [] if plain is None else [plain]
     if url.scheme == "https" and not any(each.severity == "error" for each in findings):
         fault = await check_certificate(asker, url, facts)
         findings += [] if fault is None else [fault]
@@ -179,27 +185,20 @@ async def _check_answers(
     discovered: Exchange,
     call: tuple[str, Mapping[str, Any]] | None,
     facts: Facts,
-) -> AsyncIterator[Finding]:
+) -> list[Finding]:
     """Look closer at a server that speaks MCP."""
     facts["transport"] = "Streamable HTTP"
     is_legacy = greeting.result is not None
-    findings = check_answer(asker, greeting if is_legacy else discovered, facts)
-    if is_legacy:
-        broken = await check_sessions(asker, greeting, facts)
-        findings += broken
-        if not any(finding.severity == "error" for finding in broken):
-            findings += await check_standalone_stream(asker, greeting, facts)
-    for finding in findings:
-        yield finding
-    for finding in await check_modern_headers(asker, discovered):
-        yield finding
-    for finding in await check_subscription(asker, discovered, facts):
-        yield finding
+    findings = check_answer(asker, greeting if greeting.speaks_mcp else discovered, facts)
+    broken = await check_sessions(asker, greeting, facts) if is_legacy else []
+    findings += [*broken, *await check_modern_headers(asker, discovered)]
+    listening = [check_subscription(asker, discovered, facts)]
+    if is_legacy and not any(finding.severity == "error" for finding in broken):
+        listening.insert(0, check_standalone_stream(asker, greeting, facts))
+    for found in await asyncio.gather(*listening):
+        findings += found
     if call is not None:
         how = None if discovered.result is not None else greeting
-        for finding in await check_progress(asker, how, *call):
-            yield finding
-    for finding in await check_pages(asker, is_modern=not is_legacy):
-        yield finding
-    for finding in await check_origin(asker):
-        yield finding
+        findings += await check_progress(asker, how, *call)
+    findings += await check_pages(asker, is_modern=not is_legacy)
+    return findings + await check_origin(asker)

@@ -181,7 +181,7 @@ async def _check_resource(
                 "that it says",
             )
         )
-    issuers = _texts(members.get("authorization_servers"))
+    issuers = _texts(members.get("authorization_servers"))[:_MAX_ISSUERS]
     facts["authorization_servers"] = issuers
     if not issuers:
         findings.append(
@@ -193,7 +193,7 @@ async def _check_resource(
                 "let it name the issuer of the tokens in `authorization_servers`, a list",
             )
         )
-    for issuer in issuers[:_MAX_ISSUERS]:
+    for issuer in issuers:
         findings += await check_issuer(asker, documents, issuer, server)
     return findings
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import Final
 
 from wigwag.doctor.findings import Facts, Finding, Severity
 from wigwag.doctor.patience import Patience
 from wigwag.doctor.url_checks.lookalikes import misspelt_scheme
+from wigwag.oauth.requests import told
 from wigwag.oauth.urls import Url, is_loopback, read_url
-from wigwag.transports.http_client_engine import public_url, words_of
+from wigwag.transports.http_client_engine import words_of
 
-__all__ = ["check_connections", "check_spelling", "find_addresses"]
+__all__ = ["check_connections", "check_encryption", "check_spelling", "find_addresses"]
 
 # Nobody has more that matter; each is tried.
 _MAX_ADDRESSES: Final = 8
@@ -24,14 +27,19 @@ def check_spelling(url: str) -> Finding | None:
     try:
         read_url(url)
     except ValueError as error:
-        advice = misspelt_scheme(url) or "write it as https://host/path, or http://host:port/path"
-        return Finding(
-            "url-not-usable",
-            "error",
-            f"the URL cannot be used: {error}",
-            public_url(url) if "@" not in url else "it holds a user name or password",
-            advice,
-        )
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            return Finding(
+                "credentials-in-url",
+                "error",
+                "the URL has a user name or a password in it, which most clients refuse",
+                "what is before the @ is not shown",
+                "take them out, and put them into a header: Authorization: Basic …",
+            )
+        advice = misspelt_scheme(url)
+        if advice is None or advice == f"write {url}":
+            advice = "write it as https://host/path, or http://host:port/path, in ASCII"
+        what = f"the URL cannot be used: {error}"
+        return Finding("url-not-usable", "error", what, told(url.partition("?")[0]), advice)
     return None
 
 
@@ -64,6 +72,20 @@ def _spell(host: str) -> str:
     return advice
 
 
+def check_encryption(url: Url, addresses: list[str]) -> Finding | None:
+    """Return that what is said can be read on the way, if it goes through a network in plain."""
+    if url.scheme == "https" or is_loopback(url):
+        return None
+    is_public = any(ip_address(one.partition("%")[0]).is_global for one in addresses)
+    return Finding(
+        "not-encrypted",
+        "warning" if is_public else "note",
+        "the URL is plain http, so that everybody on the way can read and change what is said",
+        f"{url.origin} leads to {', '.join(addresses)}",
+        "serve it by https; hosts that run as a service, such as Claude and ChatGPT, take no other",
+    )
+
+
 async def check_connections(
     url: Url, addresses: list[str], patience: Patience, facts: Facts
 ) -> list[Finding]:
@@ -71,6 +93,9 @@ async def check_connections(
     outcomes = await asyncio.gather(*(_connect(one, url.port, patience) for one in addresses))
     failed = {a: o for a, o in zip(addresses, outcomes, strict=True) if o is not None}
     facts["addresses"] = addresses
+    if len(failed) < len(addresses):
+        # Many machines have no IPv6; that is no fault of the server's.
+        failed = {address: why for address, why in failed.items() if why != _NO_ROUTE}
     if not failed:
         return []
     evidence = "\n".join(f"{address} port {url.port}: {why}" for address, why in failed.items())
@@ -98,6 +123,8 @@ def _served(addresses: list[str], failed: dict[str, str]) -> str:
 
 
 _REFUSED: Final = "connection refused"
+_NO_ROUTE: Final = "this machine has no way there"
+_OURS: Final = (errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
 
 async def _connect(address: str, port: int, patience: Patience) -> str | None:
@@ -110,7 +137,7 @@ async def _connect(address: str, port: int, patience: Patience) -> str | None:
     except ConnectionRefusedError:
         return _REFUSED
     except OSError as error:
-        return words_of(error.strerror or error)
+        return _NO_ROUTE if error.errno in _OURS else words_of(error.strerror or error)
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()

@@ -12,7 +12,7 @@ from wigwag.doctor.url_checks.exchanges import Asker, Exchange
 __all__ = ["explain_answer", "explain_refusal"]
 
 _login_page: Final = re.compile(
-    rb'type=["\']?password|sign[ -]?in|log[ -]?in|/saml|/sso', re.IGNORECASE
+    rb'type=["\']?password|<title>[^<]{0,80}(sign|log)[ -]?in', re.IGNORECASE
 )
 _plain_to_tls: Final = re.compile(
     r"plain HTTP request was sent to HTTPS port|HTTP request to an HTTPS server|"
@@ -21,7 +21,7 @@ _plain_to_tls: Final = re.compile(
 )
 _NOT_FROM_SERVER: Final = (502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 530)
 _challenged: Final = re.compile(
-    r"Just a moment\.\.\.|challenge-platform|Attention Required!|captcha|Access denied|"
+    r"Just a moment\.\.\.|challenge-platform|Attention Required!|captcha|"
     r"Incapsula|Request blocked|Pardon Our Interruption",
     re.IGNORECASE,
 )
