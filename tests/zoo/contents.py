@@ -285,6 +285,16 @@ ZOO: Final[dict[str, Animal]] = {
     "icon-of-a-file": Animal(
         "icon-unusable", tools=[tool(icons=[{"src": "file:///usr/share/book.png"}])]
     ),
+    "silent-when-read": Animal(
+        "resource-unreadable",
+        resources=[{**RESOURCE, "uri": f"library://shelf/{n}"} for n in range(9)],
+        answers={"resources/read": fall_silent},
+    ),
+    "silent-when-got": Animal(
+        "prompt-fails",
+        prompts=[{**PROMPT, "name": f"recommend_{n}"} for n in range(9)],
+        answers={"prompts/get": fall_silent},
+    ),
     "dies-of-reading": Animal("dies-of-request", answers={"resources/read": leave}),
 }
 

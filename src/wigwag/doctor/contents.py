@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
 from wigwag.client.client import Client
 from wigwag.doctor.content_checks.capabilities import check_declared
@@ -23,6 +24,14 @@ from wigwag.schema import MODERN_REVISIONS
 
 __all__ = ["check_contents"]
 
+_SCHEMAS_NOT_CHECKED: Final = Finding(
+    "schemas-not-checked",
+    "note",
+    "whether the schemas of tools are sound was not looked at: that takes jsonschema-rs",
+    "",
+    "install it: pip install 'wigwag[schema]'",
+)
+
 
 async def check_contents(
     client: Client, *, patience: Patience, facts: Facts
@@ -34,17 +43,21 @@ async def check_contents(
 
     Args:
         client: A connected client of the server.
-        patience: How long to wait; the client has its own limits for each answer.
-        facts: Takes `offers`, how many there are of each kind, and `schemas_checked`.
+        patience: How long to wait in all; the client has its own limits for each answer.
+        facts: Takes `offers`, how many there are of each kind.
     """
     findings: list[Finding] = []
     examination = _Examination(client, findings)
     try:
-        await examination.run()
+        async with asyncio.timeout(patience.total):
+            await examination.run()
     except TransportError as error:
         findings.append(_dies(examination.step, error))
+    except TimeoutError:
+        findings.append(_takes_too_long(examination.step, patience.total))
     facts["offers"] = {kind: len(items) for kind, items in examination.listed.items()}
-    facts["schemas_checked"] = find_spec("jsonschema_rs") is not None
+    if find_spec("jsonschema_rs") is None and facts["offers"].get("tool"):
+        findings.append(_SCHEMAS_NOT_CHECKED)
     for finding in grouped(findings):
         yield finding
 
@@ -114,4 +127,14 @@ def _dies(step: str, error: TransportError) -> Finding:
         f"the server is gone when it is asked for {step}",
         str(error),
         "see what it says at its end, and let what fails become an error that is answered",
+    )
+
+
+def _takes_too_long(step: str, limit: float) -> Finding:
+    return Finding(
+        "examination-cut-short",
+        "warning",
+        "the server takes so long to answer that not all of it was looked at",
+        f"{limit:g} s were over while it was asked for {step}",
+        "see what takes it so long: hosts ask for lists at the start of each conversation",
     )

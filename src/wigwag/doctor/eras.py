@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from wigwag.client.targets import Open, Opener
 from wigwag.doctor.content_checks.capabilities import check_undeclared
+from wigwag.doctor.content_checks.grouping import grouped
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.interview import Interview, interview
 from wigwag.doctor.patience import Patience
@@ -98,8 +99,7 @@ async def check_eras(opener: Opener, *, patience: Patience, facts: Facts) -> Asy
         facts: Takes `revisions`, what came of each, and `eras`, those that work.
     """
     trial = _Trial(opener, patience)
-    for finding in await trial.run():
-        yield finding
+    findings = await trial.run()
     attempts = trial.attempts
     facts["revisions"] = {r: str(attempts[r]) for r in REVISIONS if r in attempts}
     legacy = [attempts[r] for r in LEGACY_REVISIONS if r in attempts]
@@ -108,9 +108,9 @@ async def check_eras(opener: Opener, *, patience: Patience, facts: Facts) -> Asy
     is_legacy = any(attempt.is_good for attempt in legacy)
     works = {"legacy": is_legacy, "modern": is_modern}
     facts["eras"] = [era for era, is_good in works.items() if is_good]
-    for finding in _about_greetings(legacy, is_process=opener.is_process):
-        yield finding
-    for finding in _findings(legacy, modern, trial.to_come):
+    findings += _about_greetings(legacy, is_process=opener.is_process)
+    findings += _findings(legacy, modern, trial.to_come)
+    for finding in grouped(findings):
         yield finding
 
 
@@ -339,8 +339,13 @@ def _about_refused(attempts: list[Attempt], good: list[Attempt]) -> Iterator[Fin
             "revision-refused",
             "error" if any(each.revision == LATEST_LEGACY for each in refused) else "warning",
             "clients that propose a revision which it does not know are refused",
-            "\n".join(f"`initialize` of {each.revision}: {each.failure}" for each in refused),
-            f"answer `initialize` with what the server does speak ({offered}): the client decides "
+            "\n".join(
+                [
+                    *(f"`initialize` of {each.revision}: {each.failure}" for each in refused),
+                    f"it does speak {offered}",
+                ]
+            ),
+            "answer `initialize` with what the server does speak, and let the client decide "
             "whether it can go on",
         )
 

@@ -19,6 +19,10 @@ _names_in: Final = re.compile(r"`([A-Za-z_][\w.-]{2,})(?:\(\))?`").findall
 # How alike two names are of which one is most likely a misspelt or an earlier form of the other.
 _ALIKE: Final = 0.8
 
+# Instructions with more names, and servers with more things to name, are not looked through.
+_MAX_WORDS: Final = 200
+_MAX_NAMES: Final = 2000
+
 
 def check_introduction(
     info: Implementation | None, instructions: str | None, names: Collection[str]
@@ -48,7 +52,9 @@ def check_introduction(
             f"{len(instructions)} characters",
             "put what matters first; what is about one tool belongs into its description",
         )
-    for word in dict.fromkeys(_names_in(instructions)):
+    if len(names) > _MAX_NAMES:
+        return
+    for word in list(dict.fromkeys(_names_in(instructions)))[:_MAX_WORDS]:
         near = difflib.get_close_matches(word, names, n=1, cutoff=_ALIKE)
         if word not in names and near:
             yield Finding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -160,7 +161,7 @@ def _about_hints(kind: Kind, page: Any) -> list[Finding]:
 
 def _duplicates(listed: Listed) -> list[Finding]:
     kind = listed.kind
-    names = [item[kind.key] for item in listed.items if isinstance(item.get(kind.key), str)]
+    names = Counter(item[kind.key] for item in listed.items if isinstance(item.get(kind.key), str))
     if any(finding.code == "cursor-loops" for finding in listed.findings):
         return []  # they are all there several times
     return [
@@ -168,12 +169,12 @@ def _duplicates(listed: Listed) -> list[Finding]:
             f"duplicate-{kind.name.replace(' ', '-')}",
             "error",
             f"two {kind.name}s cannot be told apart; some hosts then refuse all of them",
-            f"{kind.key} {name!r} is listed {names.count(name)} times",
+            f"{kind.key} {name!r} is listed {times} times",
             f"give each {kind.name} a {kind.key} of its own",
             name,
         )
-        for name in dict.fromkeys(names)
-        if names.count(name) > 1
+        for name, times in names.items()
+        if times > 1
     ]
 
 

@@ -37,9 +37,12 @@ async def check_prompts(client: Client, prompts: list[dict[str, Any]]) -> list[F
             if not _needs_arguments(prompt):
                 names.append(name)
     for name in names[:_MAX_GOT]:
-        finding = await _get(client, name)
-        if finding is not None:
-            findings.append(finding)
+        try:
+            finding = await _get(client, name)
+        except RequestTimedOut as error:
+            findings.append(_fails(name, error))
+            break  # it would take as long for the others
+        findings += [] if finding is None else [finding]
     return findings
 
 
@@ -53,17 +56,10 @@ def _needs_arguments(prompt: dict[str, Any]) -> bool:
 async def _get(client: Client, name: str) -> Finding | None:
     try:
         result = await client.request(PROMPTS_GET, {"name": name})
-    except (RequestFailed, RequestTimedOut) as error:
-        if getattr(error, "code", None) == MISSING_REQUIRED_CLIENT_CAPABILITY:
+    except RequestFailed as error:
+        if error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:
             return None  # it wants to ask the user, say
-        return Finding(
-            "prompt-fails",
-            "error",
-            "a prompt that needs no arguments cannot be got",
-            str(error),
-            "see why in the log of the server; arguments that it cannot do without are `required`",
-            name,
-        )
+        return _fails(name, error)
     if isinstance(result, dict) and result.get("resultType", "complete") != "complete":
         return None
     try:
@@ -78,3 +74,14 @@ async def _get(client: Client, name: str) -> Finding | None:
             name,
         )
     return None
+
+
+def _fails(name: str, error: Exception) -> Finding:
+    return Finding(
+        "prompt-fails",
+        "error",
+        "a prompt that needs no arguments cannot be got",
+        str(error),
+        "see why in the log of the server; arguments that it cannot do without are `required`",
+        name,
+    )

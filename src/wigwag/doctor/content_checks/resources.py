@@ -50,7 +50,11 @@ async def check_resources(client: Client, resources: list[dict[str, Any]]) -> li
         else:
             findings.append(_no_uri(uri))
     for uri in uris[:_MAX_READ]:
-        findings += await _read(client, uri)
+        try:
+            findings += await _read(client, uri)
+        except RequestTimedOut as error:
+            findings.append(_unreadable(uri, error))
+            break  # it would take as long for the others
     return findings
 
 
@@ -91,22 +95,24 @@ def _no_uri(uri: str) -> Finding:
 async def _read(client: Client, uri: str) -> list[Finding]:
     try:
         result = await client.request(RESOURCES_READ, {"uri": uri})
-    except (RequestFailed, RequestTimedOut) as error:
-        if getattr(error, "code", None) == MISSING_REQUIRED_CLIENT_CAPABILITY:
+    except RequestFailed as error:
+        if error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:
             return []
-        return [
-            Finding(
-                "resource-unreadable",
-                "error",
-                "a resource is listed that cannot be read",
-                str(error),
-                "see why in the log of the server; list what can be read",
-                uri,
-            )
-        ]
+        return [_unreadable(uri, error)]
     if isinstance(result, dict) and result.get("resultType", "complete") != "complete":
         return []
     return list(_about_contents(result, uri))
+
+
+def _unreadable(uri: str, error: Exception) -> Finding:
+    return Finding(
+        "resource-unreadable",
+        "error",
+        "a resource is listed that cannot be read",
+        str(error),
+        "see why in the log of the server; list what can be read",
+        uri,
+    )
 
 
 def _about_contents(result: Any, uri: str) -> Iterator[Finding]:
