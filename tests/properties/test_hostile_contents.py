@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.doctor.in_memory import connect_to
@@ -107,6 +107,8 @@ def answering(result: Any) -> Any:
     return lambda _: result
 
 
+# Each is seven connections.
+@settings(max_examples=settings().max_examples // 3)
 @given(answers=st.dictionaries(st.sampled_from(METHODS), results, max_size=4), modern=st.booleans())
 def test_the_doctor_comes_to_an_end_whatever_a_server_answers(
     *, answers: dict[str, Any], modern: bool
