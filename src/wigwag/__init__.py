@@ -42,8 +42,11 @@ if TYPE_CHECKING:
         ToolsListChanged,
     )
     from wigwag.client.middleware import ClientContext
+    from wigwag.client.saved_content import save_content
     from wigwag.client.sync import SyncClient, connect_sync
     from wigwag.client.terminal import terminal_elicitation
+    from wigwag.client.terminal_sampling import terminal_sampling
+    from wigwag.client.tool_arguments import tool_arguments
     from wigwag.client.tool_results import ToolCallResult
     from wigwag.doctor.configurations import diagnose_configuration
     from wigwag.doctor.diagnosing import diagnose
@@ -216,7 +219,10 @@ _HOMES = {
     "run_server": "wigwag.server.running",
     "safe_join": "wigwag.server.files",
     "sample": "wigwag.server.asking.questions",
+    "save_content": "wigwag.client.saved_content",
     "terminal_elicitation": "wigwag.client.terminal",
+    "terminal_sampling": "wigwag.client.terminal_sampling",
+    "tool_arguments": "wigwag.client.tool_arguments",
 }
 
 __all__ = [
@@ -324,7 +330,10 @@ __all__ = [
     "run_server",
     "safe_join",
     "sample",
+    "save_content",
     "terminal_elicitation",
+    "terminal_sampling",
+    "tool_arguments",
 ]
 
 

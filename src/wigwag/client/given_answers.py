@@ -87,9 +87,23 @@ class GivenAnswers:
 
     def _read(self, field: FormField) -> ElicitValue:
         try:
-            return field.read(self._answers[field.name])
+            return field.read(_as_typed(field, self._answers[field.name]))
         except ValueError as error:
             raise LocalProtocolError(f"the answer for {field.name} does not fit: {error}") from None
+
+
+def _as_typed(field: FormField, answer: str) -> str:
+    """Return an answer as a person would type it: choices by their numbers.
+
+    Of choices that are numbers themselves, who answers beforehand means the choice.
+    """
+    numbers: dict[str, str] = {}
+    for number, option in enumerate(field.options, 1):
+        numbers.setdefault(option.label, str(number))
+    numbers |= {option.value: str(number) for number, option in enumerate(field.options, 1)}
+    if field.kind == "several":
+        return ", ".join(numbers.get(each.strip(), each) for each in answer.split(","))
+    return numbers.get(answer, answer)
 
 
 def _pairs(words: Sequence[str]) -> dict[str, str]:

@@ -58,6 +58,28 @@ async def test_somebody_else_is_asked_for_what_was_not_given() -> None:
     assert (await answers(PAGE)).action == "accept"
 
 
+@pytest.mark.parametrize(
+    ("answer", "value"), [("2", "2"), ("4", "4"), ("8", "8"), ("twice", "4"), ("1", "2")]
+)
+async def test_a_choice_is_meant_by_its_value_or_its_title_before_its_number(
+    answer: str, value: str
+) -> None:
+    weeks = [{"const": "2", "title": "once"}, {"const": "4", "title": "twice"}, {"const": "8"}]
+    form = {"type": "object", "properties": {"weeks": {"type": "string", "oneOf": weeks}}}
+    params = ElicitRequestFormParams(message="How long?", requested_schema=form)
+    assert (await GivenAnswers({"weeks": answer})(params)).content == {"weeks": value}
+
+
+async def test_several_choices_are_given_with_commas() -> None:
+    days = {"type": "array", "items": {"enum": ["mo", "tu wed", "3"]}, "maxItems": 2}
+    form = {"type": "object", "properties": {"days": days}}
+    params = ElicitRequestFormParams(message="When?", requested_schema=form)
+    answered = await GivenAnswers({"days": "3, tu wed"})(params)
+    assert answered.content == {"days": ["3", "tu wed"]}
+    with pytest.raises(LocalProtocolError, match="choose at most 2"):
+        await GivenAnswers({"days": "1,2,3,mo,tu wed"})(params)
+
+
 async def test_a_page_is_declined_where_nobody_can_open_it() -> None:
     answers = GivenAnswers(["name=Ada"])
     assert not answers.takes_pages
