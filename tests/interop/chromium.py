@@ -51,12 +51,17 @@ def running(folder: Path) -> Iterator[str]:
 
 
 class Window:
-    """A window with one page after the other."""
+    """A window with one page after the other.
+
+    Attributes:
+        complaints: What went wrong in its pages, in those that were visited.
+    """
 
     def __init__(self, session: str) -> None:
         self.session = session
         self.loaded: asyncio.Queue[str] = asyncio.Queue()
         self.page = ""
+        self.complaints: list[str] = []
 
 
 class User:
@@ -91,6 +96,41 @@ class User:
                 return pages
         raise AssertionError(f"it is asked for more and more: {pages}")
 
+    async def visit(self, url: str, *, scheme: str = "light", height: int = 900) -> Window:
+        """Goes to a URL, and returns the window once the page has loaded.
+
+        Args:
+            url: The page.
+            scheme: Whether the user likes pages `light` or `dark`.
+            height: That of the screen.
+        """
+        window = await self._open_window()
+        await self._do("Runtime.enable", window.session)
+        await self._do("Log.enable", window.session)
+        likes = [{"name": "prefers-color-scheme", "value": scheme}]
+        await self._do("Emulation.setEmulatedMedia", window.session, features=likes)
+        screen = {"width": 1280, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        await self._do("Emulation.setDeviceMetricsOverride", window.session, **screen)
+        result = await self._do("Page.navigate", window.session, url=url)
+        assert "errorText" not in result, result
+        await self._next_page(window)
+        return window
+
+    async def evaluate(self, window: Window, expression: str) -> Any:
+        """Runs JavaScript in a page, and returns what comes of it, which is waited for."""
+        return await self._evaluate(window, expression)
+
+    async def press(self, window: Window, *keys: str) -> None:
+        """Presses keys, one after the other: letters, or keys such as `Enter`."""
+        for key in keys:
+            text = {"text": key} if len(key) == 1 else {}
+            for kind in ("keyDown", "keyUp"):
+                await self._do("Input.dispatchKeyEvent", window.session, type=kind, key=key, **text)
+
+    async def type(self, window: Window, text: str) -> None:
+        """Types text where the cursor is."""
+        await self._do("Input.insertText", window.session, text=text)
+
     async def _open_window(self) -> Window:
         if self._context is None:
             created = await self._do("Target.createBrowserContext", disposeOnDetach=True)
@@ -118,10 +158,15 @@ class User:
 
     async def _evaluate(self, window: Window, expression: str) -> Any:
         result = await self._do(
-            "Runtime.evaluate", window.session, expression=expression, userGesture=True
+            "Runtime.evaluate",
+            window.session,
+            expression=expression,
+            userGesture=True,
+            awaitPromise=True,
+            returnByValue=True,
         )
         assert "exceptionDetails" not in result, result
-        return result["result"]["value"]
+        return result["result"].get("value")
 
     async def _do(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         number = next(self._ids)
@@ -138,6 +183,8 @@ class User:
             said = json.loads(message.data)
             if said.get("method") == "Page.lifecycleEvent" and said["params"]["name"] == "load":
                 self._windows[said["sessionId"]].loaded.put_nowait(said["params"]["loaderId"])
+            elif said.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
+                self._windows[said["sessionId"]].complaints.append(json.dumps(said["params"]))
             elif (answer := self._answers.pop(said.get("id"), None)) is not None:
                 if "error" in said:
                     answer.set_exception(AssertionError(f"the browser says {said['error']}"))

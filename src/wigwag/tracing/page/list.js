@@ -191,8 +191,6 @@ class List {
 
   redrawAll() {
     this.clear();
-    this.measured.clear();
-    this.stack();
     this.render();
   }
 

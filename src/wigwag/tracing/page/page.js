@@ -2,10 +2,21 @@
 
 const $ = (id) => document.getElementById(id);
 const ABOUT = JSON.parse($("about").textContent);
-const ROWS = $("rows").textContent.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+const ROWS = $("rows").textContent.split("\n").filter(Boolean).map(readRow);
 const BUSY = lanesOf(ROWS);
 const SLOWEST = ROWS.reduce((most, row) => Math.max(most, row.took || 0), 0);
 const STARTED = Date.parse(ABOUT.started);
+
+// A number that JavaScript would round is kept as it was written.
+function readRow(line) {
+  const isExact = typeof JSON.rawJSON !== "function" || !/\d{16}/.test(line);
+  return JSON.parse(line, isExact ? undefined : exactly);
+}
+
+function exactly(name, value, context) {
+  if (typeof value !== "number" || !/^-?\d{16,}$/.test(context.source)) return value;
+  return String(value) === context.source ? value : JSON.rawJSON(context.source);
+}
 
 const KINDS = [
   ["request", "Requests", (row) => ["request", "result", "error"].includes(row.kind)],
@@ -165,7 +176,8 @@ function look() {
   overview.find(found);
   if ($("only").checked) sift();
   list.redrawAll();
-  if (found.length) step(1, Math.max(0, Math.min(chosen, list.shown[list.placeAt($("list").scrollTop)])) - 1);
+  const sight = list.shown[list.placeAt($("list").scrollTop)] || 0;
+  if (found.length) step(1, (chosen < 0 ? sight : chosen) - 1);
   tellFound();
 }
 
@@ -245,7 +257,7 @@ try {
 function paintTheme() {
   const isDark = theme === "dark" || (theme === "auto" && systemIsDark.matches);
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
-  $("theme").textContent = { auto: "Auto", light: "Light", dark: "Dark" }[theme];
+  $("theme").textContent = `Theme: ${theme}`;
   overview.paint();
 }
 

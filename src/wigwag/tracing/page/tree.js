@@ -3,23 +3,29 @@
 const LONG_TEXT = 2000;
 const MANY_ITEMS = 100;
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const isNumber = (value) => JSON.isRawJSON?.(value) || typeof value === "number";
+const isFolded = (value) => value !== null && typeof value === "object" && !isNumber(value);
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 // Whether what is searched for is somewhere in a value, names included.
 function holds(value, sought) {
   if (!sought) return false;
-  if (value !== null && typeof value === "object") {
+  if (isFolded(value)) {
     return Object.keys(value).some(
       (name) =>
         (!Array.isArray(value) && name.toLowerCase().includes(sought)) || holds(value[name], sought),
     );
   }
-  return String(value).toLowerCase().includes(sought);
+  return textOfLeaf(value).toLowerCase().includes(sought);
+}
+
+function textOfLeaf(value) {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function tree(value, sought) {
   const top = element("div", "tree");
-  if (value !== null && typeof value === "object") addMembers(top, value, 0, sought);
+  if (isFolded(value)) addMembers(top, value, 0, sought);
   else top.append(leaf(undefined, value, null, sought));
   return top;
 }
@@ -54,7 +60,7 @@ function addMembers(into, value, depth, sought) {
 }
 
 function member(name, value, parent, depth, sought) {
-  if (value === null || typeof value !== "object" || Object.keys(value).length === 0) {
+  if (!isFolded(value) || Object.keys(value).length === 0) {
     return leaf(name, value, parent, sought);
   }
   const folded = element("details");
@@ -85,7 +91,7 @@ function leaf(name, value, parent, sought) {
   if (typeof value === "string") {
     addString(line, name, value, parent, sought);
   } else {
-    const kind = typeof value === "number" ? "number" : "literal";
+    const kind = isNumber(value) ? "number" : "literal";
     const shown = element("span", kind);
     putText(shown, JSON.stringify(value), sought);
     line.append(shown);
@@ -112,11 +118,32 @@ function addString(line, name, value, parent, sought) {
     };
     line.append(button);
   }
+  const inside = isPicture ? undefined : jsonIn(value);
+  if (inside !== undefined) {
+    const button = element("button", "", "as JSON");
+    button.type = "button";
+    button.onclick = () => {
+      const parsed = tree(inside, sought);
+      button.replaceWith(parsed);
+      shown.remove();
+    };
+    line.append(button);
+  }
   if (isPicture) {
     const picture = element("img");
     picture.alt = `A picture of type ${type}`;
     picture.src = `data:${type};base64,${value}`;
     line.append(picture);
+  }
+}
+
+// The object or array that a text is, as tools like to return.
+function jsonIn(text) {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
@@ -133,7 +160,7 @@ function peek(value) {
   for (const name of Object.keys(value).slice(0, 4)) {
     const inner = value[name];
     const short =
-      inner !== null && typeof inner === "object"
+      isFolded(inner)
         ? Array.isArray(inner) ? "[…]" : "{…}"
         : JSON.stringify(inner).slice(0, 30);
     parts.push(Array.isArray(value) ? short : `${name}: ${short}`);
