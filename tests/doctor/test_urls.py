@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 from contextlib import aclosing
 from typing import Any
 
@@ -13,6 +13,7 @@ from tests.zoo.urls import PATIENTS
 from tests.zoo.urls.authorization import guarded
 from tests.zoo.urls.connections import certified
 from tests.zoo.urls.patients import (
+    ATTENTIVE,
     PATIENCE,
     always,
     answering,
@@ -24,6 +25,8 @@ from tests.zoo.urls.streams import report
 from wigwag import Server
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.url_checks.connections import check_connections, check_encryption
+from wigwag.doctor.url_checks.exchanges import Asker, Exchange
+from wigwag.doctor.url_checks.streams import judge_progress
 from wigwag.doctor.urls import check_url
 from wigwag.oauth.urls import read_url
 from wigwag.testing.http_socket import serving
@@ -124,7 +127,7 @@ async def test_that_a_stream_ends_by_itself_is_noted() -> None:
         await request.stream(b": here\n\n")
 
     async with legacy_server(GET=end) as server:
-        assert "stream-ends" in await noted(server)
+        assert "stream-ends" in await noted(server, patience=ATTENTIVE)
 
 
 async def test_a_tool_without_progress_says_nothing_about_streams() -> None:
@@ -134,20 +137,18 @@ async def test_a_tool_without_progress_says_nothing_about_streams() -> None:
     assert called.message["params"]["arguments"] == {"a": 1}
 
 
-async def test_progress_that_comes_when_it_is_made_is_no_fault() -> None:
-    seen = asyncio.Event()
-
-    async def work(request: HttpRequest) -> None:
-        await request.stream()
-        await request.event(report(1))
-        # More than the time in which things count as coming together.
-        await asyncio.wait([asyncio.ensure_future(seen.wait())], timeout=0.3)
-        await request.event(report(2))
-        await request.event({"jsonrpc": "2.0", "id": request.message["id"], "result": {}})
-
-    async with legacy_server(tools__call=work) as server:
-        assert "no-progress" not in await noted(server, call=("work", {}))
-        seen.set()
+def test_progress_that_comes_when_it_is_made_is_no_fault() -> None:
+    asker = Asker("http://127.0.0.1/mcp", headers={}, tls=None, patience=PATIENCE)
+    body = b"".join(f"data: {json.dumps(report(step))}\n\n".encode() for step in (1, 2))
+    answered = Exchange(
+        asked="POST", status=200, headers={"content-type": "text/event-stream"}, body=body
+    )
+    answered.pieces = [(0.2, 60), (0.7, 60)]
+    assert judge_progress(asker, answered, "work") is None
+    answered.pieces = [(0.71, 60), (0.72, 60)]
+    finding = judge_progress(asker, answered, "work")
+    assert finding is not None
+    assert finding.code == "progress-in-one-lump"
 
 
 async def test_a_proxy_that_the_environment_names_is_noted_and_used(

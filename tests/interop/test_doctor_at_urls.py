@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 PATIENCE: Final = Patience(answer=30.0, slow_start=25.0, idle=0.2)
 # For what does not come.
-SHORT: Final = Patience(answer=4.0, slow_start=25.0, idle=0.2)
+UNHEARD: Final = Patience(answer=30.0, slow_start=25.0, event=4.0, idle=0.2)
 HOST: Final = "proxy_set_header Host $http_host;"
 COMPRESSED: Final = f"{HOST} gzip on; gzip_types *; gzip_proxied any; gzip_min_length 0;"
 
@@ -112,7 +112,7 @@ async def test_streams_that_an_nginx_compresses_come_late(before: Before) -> Non
     settings = f"{COMPRESSED} proxy_ignore_headers X-Accel-Buffering;"
     call = ("slow", {"seconds": 0.5, "steps": 3})
     with services.ours() as url, before([url], settings) as proxy:
-        found = await faults(f"{proxy}/mcp", patience=SHORT, call=call)
+        found = await faults(f"{proxy}/mcp", patience=UNHEARD, call=call)
     assert set(found) == {"stream-held-back", "progress-in-one-lump"}
 
 

@@ -157,7 +157,7 @@ def _call_of(tool: str | None, words: Sequence[str]) -> tuple[str, dict[str, Any
 
 
 def _patience(timeout: float | None, watch: float | None) -> Patience:
-    given = {} if timeout is None else {"start": timeout, "answer": timeout}
+    given = {} if timeout is None else dict.fromkeys(("start", "answer", "event"), timeout)
     return Patience(**given) if watch is None else Patience(**given, idle=watch)
 
 

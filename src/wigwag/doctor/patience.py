@@ -17,6 +17,7 @@ class Patience(Struct, frozen=True, kw_only=True):
         quiet: For what may still come, once the answer is there: junk, or a second answer.
         exit: For a server to leave when its input is closed; and for what it leaves behind.
         connect: For a connection to a URL.
+        event: For a stream to open, and for what is sent first through it.
         idle: How long a stream is listened to that should stay open.
         keep_alive: Within which a silent stream should have a sign of life; judged only where
             `idle` is as long.
@@ -29,6 +30,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     quiet: float = 0.3
     exit: float = 3.0
     connect: float = 10.0
+    event: float = 10.0
     idle: float = 5.0
     keep_alive: float = 30.0
     total: float = 60.0

@@ -13,7 +13,7 @@ import trustme
 
 from tests.interaction.http_server import HttpServer
 from tests.zoo.urls.patients import (
-    SHORT,
+    SILENT,
     Place,
     always,
     legacy_server,
@@ -184,7 +184,7 @@ async def closes_at_once() -> AsyncIterator[Place]:
         yield Place(f"http://127.0.0.1:{port}/mcp")
 
 
-@patient("no-answer", patience=SHORT)
+@patient("no-answer", patience=SILENT)
 async def never_answers() -> AsyncIterator[Place]:
     async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()

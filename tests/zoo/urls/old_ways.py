@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.interaction.http_server import HttpRequest, HttpServer
 from tests.pair import error, initialized, result
-from tests.zoo.urls.patients import SHORT, Place, always, answering, patient
+from tests.zoo.urls.patients import UNHEARD, Place, always, answering, patient
 
 
 def answer_to(message: Any) -> Any:
@@ -98,7 +98,7 @@ async def of_2024_by_another_name() -> AsyncIterator[Place]:
         yield Place(f"{server.origin}/sse")
 
 
-@patient("stream-held-back", patience=SHORT)
+@patient("stream-held-back", patience=UNHEARD)
 async def answers_nowhere() -> AsyncIterator[Place]:
     async with HttpSse(answers=False) as server:
         yield Place(f"{server.origin}/sse")

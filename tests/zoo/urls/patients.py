@@ -19,9 +19,13 @@ LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
 
 # Nothing waits so long where something answers, however busy the machine is.
-PATIENCE = Patience(answer=30.0, connect=30.0, slow_start=25.0, idle=0.1)
-SHORT = Patience(answer=1.0, connect=30.0, slow_start=25.0, idle=0.1)
-"""For servers that do not answer."""
+PATIENCE = Patience(answer=30.0, connect=30.0, slow_start=25.0, event=30.0, idle=0.1)
+SILENT = Patience(answer=1.0, connect=30.0)
+"""For servers that never answer."""
+UNHEARD = Patience(answer=30.0, connect=30.0, slow_start=25.0, event=1.0, idle=0.1)
+"""For servers whose streams bring nothing."""
+ATTENTIVE = Patience(answer=30.0, connect=30.0, slow_start=25.0, idle=30.0)
+"""For servers whose streams do something by themselves."""
 
 
 class Place(Struct):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from tests.interaction.http_server import HttpRequest, HttpServer, McpUrl
 from tests.zoo.urls.patients import (
-    SHORT,
+    UNHEARD,
     Place,
     always,
     answering,
@@ -255,7 +255,7 @@ async def accepts_and_says_nothing() -> AsyncIterator[Place]:
         yield place
 
 
-@patient("stream-held-back", patience=SHORT)
+@patient("stream-held-back", patience=UNHEARD)
 async def buffers_the_first_answer() -> AsyncIterator[Place]:
     async def hold(request: HttpRequest) -> None:
         await request.stream()

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 
 from tests.interaction.http_server import HttpRequest
 from tests.zoo.urls.patients import (
-    SHORT,
+    ATTENTIVE,
+    UNHEARD,
     Place,
     always,
     discovering,
@@ -31,7 +32,7 @@ async def has_a_page_for_get() -> AsyncIterator[Place]:
         yield Place(server.url)
 
 
-@patient("stream-held-back", patience=SHORT)
+@patient("stream-held-back", patience=UNHEARD)
 async def buffers_even_the_head() -> AsyncIterator[Place]:
     async def hold(request: HttpRequest) -> None:
         request.is_keep_alive = False
@@ -41,7 +42,7 @@ async def buffers_even_the_head() -> AsyncIterator[Place]:
         yield Place(server.url)
 
 
-@patient("stream-cut")
+@patient("stream-cut", patience=ATTENTIVE)
 async def cuts_streams() -> AsyncIterator[Place]:
     async def cut(request: HttpRequest) -> None:
         request.is_keep_alive = False
@@ -77,7 +78,7 @@ async def silent_streams() -> AsyncIterator[Place]:
 announce = discovering({"tools": {"listChanged": True}})
 
 
-@patient("stream-held-back", patience=SHORT)
+@patient("stream-held-back", patience=UNHEARD)
 async def buffers_subscriptions() -> AsyncIterator[Place]:
     async def hold(request: HttpRequest) -> None:
         await request.stream()

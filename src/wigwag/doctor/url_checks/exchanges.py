@@ -240,7 +240,7 @@ class Asker:
     async def post(self, question: Question, **more: str) -> Exchange:
         """Ask something of the protocol; more headers may be given, with `_` for `-`."""
         headers = {**question.headers, **{n.replace("_", "-"): v for n, v in more.items()}}
-        return await self.ask("POST", headers, question.body)
+        return await self.ask("POST", headers, question.body, seconds=self.patience.event)
 
     async def ask(
         self,
@@ -250,6 +250,7 @@ class Asker:
         *,
         url: str | None = None,
         is_ours: bool = True,
+        seconds: float | None = None,
     ) -> Exchange:
         """Make a request and wait for the whole response, or for the answer on its stream.
 
@@ -259,10 +260,11 @@ class Asker:
             body: Its body.
             url: Another URL than that of the server.
             is_ours: Whether the headers that every request carries may go there.
+            seconds: How long to wait for its body, if not as for any answer.
         """
         async with self.opened(method, headers, body, url=url, is_ours=is_ours) as (exchange, it):
             if it is not None:
-                await it.read(self.patience.answer, _is_answered)
+                await it.read(seconds or self.patience.answer, _is_answered)
         return exchange
 
     @asynccontextmanager
@@ -274,8 +276,17 @@ class Asker:
         *,
         url: str | None = None,
         is_ours: bool = True,
+        seconds: float | None = None,
     ) -> AsyncIterator[tuple[Exchange, OpenStream | None]]:
         """Make a request and wait for the head of the response; `None` if there is none.
+
+        Args:
+            method: The method of HTTP.
+            headers: The headers of the request.
+            body: Its body.
+            url: Another URL than that of the server.
+            is_ours: Whether the headers that every request carries may go there.
+            seconds: How long to wait, if not as for any answer.
 
         Raises:
             TransportError: aiohttp is not installed, or certificates cannot be read.
@@ -292,7 +303,7 @@ class Asker:
         begun = time.monotonic()
         try:
             try:
-                async with asyncio.timeout(self.patience.answer):
+                async with asyncio.timeout(seconds or self.patience.answer):
                     response = await engine.request(method, target, sent, body)
             except TimeoutError:
                 exchange.state = "late"

@@ -35,7 +35,7 @@ async def has_endpoint(asker: Asker) -> bool:
     async with asker.opened("GET", _ACCEPT) as (exchange, stream):
         if stream is None or exchange.status != 200 or not exchange.is_stream:
             return False
-        return await stream.read(asker.patience.answer, _has_named_it)
+        return await stream.read(asker.patience.event, _has_named_it)
 
 
 async def find_refusal(asker: Asker) -> Exchange | None:
@@ -52,7 +52,7 @@ async def check_http_sse(asker: Asker) -> list[Finding] | None:
     async with asker.opened("GET", _ACCEPT) as (exchange, stream):
         if stream is None or exchange.status != 200 or not exchange.is_stream:
             return None
-        if not await stream.read(asker.patience.answer, _has_named_it):
+        if not await stream.read(asker.patience.event, _has_named_it):
             return [_nameless(asker, exchange)]
         endpoint = _endpoint_in(exchange) or ""
         url = urljoin(asker.url, endpoint)
@@ -77,7 +77,7 @@ def _nameless(asker: Asker, exchange: Exchange) -> Finding:
             "stream-held-back",
             "error",
             "the stream of events opens, and nothing comes through it",
-            f"GET {asker.name} → {exchange.status}, no byte within {asker.patience.answer:g} s",
+            f"GET {asker.name} → {exchange.status}, no byte within {asker.patience.event:g} s",
             "let no proxy buffer it: send `X-Accel-Buffering: no` with streams (nginx: "
             "proxy_buffering off), and see that the server flushes each event",
         )
@@ -114,14 +114,14 @@ async def _ask(asker: Asker, stream: OpenStream, url: str) -> Finding | None:
             "(root_path; in the SDKs the mount path); with several workers, each request must "
             "reach the one that has the stream",
         )
-    if await stream.read(asker.patience.answer, _has_answer):
+    if await stream.read(asker.patience.event, _has_answer):
         return None
     return Finding(
         "stream-held-back",
         "error",
         "the endpoint of HTTP+SSE takes messages, and no answer comes through the stream",
         f"{posted.asked} → {posted.status}; no answer on GET {asker.name} within "
-        f"{asker.patience.answer:g} s",
+        f"{asker.patience.event:g} s",
         "let no proxy buffer the stream: send `X-Accel-Buffering: no` with it (nginx: "
         "proxy_buffering off); with several workers, each request must reach the one that has the "
         "stream",

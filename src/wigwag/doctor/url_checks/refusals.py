@@ -239,7 +239,7 @@ def _stream(asker: Asker, exchange: Exchange) -> Finding:
     if exchange.state == "late" and exchange.body:
         how = "has events, and the answer is not among them"
     elif exchange.state == "late":
-        how = f"brings nothing within {asker.patience.answer:g} s"
+        how = f"brings nothing within {asker.patience.event:g} s"
     elif exchange.state == "cut":
         how = "breaks off before the answer"
     else:

@@ -15,7 +15,7 @@ from wigwag.doctor.url_checks.exchanges import Asker, Exchange, OpenStream
 from wigwag.doctor.url_checks.messages import Question, legacy, modern
 from wigwag.doctor.url_checks.sessions import session_headers
 
-__all__ = ["check_progress", "check_standalone_stream", "check_subscription"]
+__all__ = ["check_progress", "check_standalone_stream", "check_subscription", "judge_progress"]
 
 # Libraries take compressed answers by themselves, so a stream may come compressed.
 _AS_LIBRARIES_DO: Final = {"Accept-Encoding": "gzip, deflate"}
@@ -39,7 +39,8 @@ async def check_standalone_stream(asker: Asker, greeting: Exchange, facts: Facts
         facts: Takes what else is found out.
     """
     headers = {**session_headers(greeting), "Accept": EVENT_STREAM, **_AS_LIBRARIES_DO}
-    async with asker.opened("GET", headers) as (exchange, stream):
+    seconds = asker.patience.event
+    async with asker.opened("GET", headers, seconds=seconds) as (exchange, stream):
         facts["has_standalone_stream"] = exchange.status == 200 and exchange.is_stream
         if exchange.status == 405:
             return []
@@ -64,13 +65,14 @@ async def check_subscription(asker: Asker, discovered: Exchange, facts: Facts) -
         return []
     question = modern("subscriptions/listen", {"notifications": wished})
     headers = {**question.headers, **_AS_LIBRARIES_DO}
-    async with asker.opened("POST", headers, question.body) as (exchange, stream):
+    seconds = asker.patience.event
+    async with asker.opened("POST", headers, question.body, seconds=seconds) as (exchange, stream):
         if stream is None:
             return [_not_opening(asker, exchange)]
         if exchange.status != 200 or not exchange.is_stream:
             await stream.read(asker.patience.answer, lambda _: False)
             return [_no_subscription(asker, exchange)]
-        if not await stream.read(asker.patience.answer, _has_event):
+        if not await stream.read(seconds, _has_event):
             return [*_compressed(asker, exchange), _held_back(asker, exchange)]
         facts["has_subscriptions"] = True
         return [*_compressed(asker, exchange), *await _watch(asker, exchange, stream)]
@@ -109,7 +111,7 @@ def _held_back(asker: Asker, exchange: Exchange) -> Finding:
         "stream-held-back",
         "warning",
         "a stream of events opens, and what is sent through it does not come",
-        f"{exchange.asked}: {came} within {asker.patience.answer:g} s; answers came at once",
+        f"{exchange.asked}: {came} within {asker.patience.event:g} s; answers came at once",
         _UNBUFFERED,
     )
 
@@ -212,33 +214,40 @@ async def check_progress(
     else:
         question = legacy("tools/call", session_headers(greeting), params)
     found = await asker.ask("POST", {**question.headers, **_AS_LIBRARIES_DO}, question.body)
-    if found.state == "late":
-        return [_held_back(asker, found)]
+    return [] if (finding := judge_progress(asker, found, tool)) is None else [finding]
+
+
+def judge_progress(asker: Asker, found: Exchange, tool: str) -> Finding | None:
+    """Return what is wrong with how the answer to a call of a tool came.
+
+    Args:
+        asker: What has called it.
+        found: The call and its answer.
+        tool: The name of the tool.
+    """
+    if found.state == "late" and not found.body:
+        return _held_back(asker, found)
     reports = _reports(found)
     if reports < 2:
         how = "no report" if reports == 0 else "one report"
-        return [
-            Finding(
-                "no-progress",
-                "note",
-                f"the tool {tool} makes {how} of its progress, which tells nothing about streams",
-                asker.shown(found),
-                "name a tool and arguments with which it makes several",
-            )
-        ]
+        return Finding(
+            "no-progress",
+            "note",
+            f"the tool {tool} makes {how} of its progress, which tells nothing about streams",
+            asker.shown(found),
+            "name a tool and arguments with which it makes several",
+        )
     first, last = found.pieces[0][0], found.pieces[-1][0]
     if last - first > _TOGETHER:
-        return []
-    return [
-        Finding(
-            "progress-in-one-lump",
-            "warning",
-            "reports of progress come all at once, together with the result",
-            f"{reports} reports and the result of {tool} came within {last - first:.3f} s, "
-            f"{first:.1f} s after the call",
-            f"unless the tool does all its work in an instant: {_UNBUFFERED}",
-        )
-    ]
+        return None
+    return Finding(
+        "progress-in-one-lump",
+        "warning",
+        "reports of progress come all at once, together with the result",
+        f"{reports} reports and the result of {tool} came within {last - first:.3f} s, "
+        f"{first:.1f} s after the call",
+        f"unless the tool does all its work in an instant: {_UNBUFFERED}",
+    )
 
 
 def _reports(exchange: Exchange) -> int:
