@@ -173,6 +173,18 @@ async def test_what_a_server_leaves_behind_is_found_and_ended() -> None:
     assert pid not in [process.pid for process in all_processes()]
 
 
+async def test_a_flood_on_standard_output_is_read_once(tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(
+        "import sys\n\n"
+        "for number in range(20_000):\n    print('counting animal', number, flush=True)\n"
+        f"sys.path.insert(0, {str(ZOO)!r})\nimport healthy\n"
+    )
+    (found,) = await examine(StdioServerParameters(sys.executable, ["-S", "-E", str(script)]))
+    assert found.code == "banner-on-stdout"
+    assert found.evidence.endswith("... and 19995 lines more")
+
+
 async def test_a_slow_start_is_found() -> None:
     facts: Facts = {}
     hasty = Patience(start=60, answer=60, exit=60, slow_start=0.2, quiet=0.05)

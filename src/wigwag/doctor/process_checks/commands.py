@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,11 @@ _SHELL_SYNTAX: Final = ("&&", "||", "|", ";", ">", "<", "&")
 _SHELLS: Final = ("sh", "bash", "zsh", "fish", "dash", "cmd", "powershell", "pwsh")
 _BUILT_IN: Final = ("cd", "source", "export", "alias", "nvm", "conda activate")
 _VARIABLE: Final = re.compile(r"\$\{?[A-Za-z_]\w*\}?|%[A-Za-z_]\w*%")
-# Options of `docker run` that come with a value of their own are no concern: only these are read.
+# Options of `docker run` that take no value; all others do.
+_DOCKER_FLAGS: Final = (
+    *("-d", "--detach", "--init", "--no-healthcheck", "-P", "--publish-all", "--privileged"),
+    *("-q", "--quiet", "--read-only", "--rm", "-t", "--tty"),
+)
 _INTERACTIVE: Final = re.compile(r"-[a-zA-Z]*i[a-zA-Z]*|--interactive(=true)?")
 # Where installers put programs, and hosts that the desktop starts do not look.
 _PLACES: Final = (
@@ -317,13 +321,7 @@ def _no_script(start: Start) -> Finding | None:
 def _docker_without_input(start: Start) -> Finding | None:
     if start.program_name not in ("docker", "podman") or "run" not in start.args:
         return None
-    options = start.args[start.args.index("run") + 1 :]
-    before_image = []
-    for at, option in enumerate(options):
-        if not option.startswith("-") and not (at and options[at - 1].startswith("-")):
-            break
-        before_image.append(option)
-    if any(_INTERACTIVE.fullmatch(option) for option in before_image):
+    if any(_INTERACTIVE.fullmatch(option) for option in _before_image(start.args)):
         return None
     return Finding(
         "docker-not-interactive",
@@ -332,6 +330,21 @@ def _docker_without_input(start: Start) -> Finding | None:
         start.title,
         f"write `-i` behind `run`: {start.program_name} run -i --rm ...",
     )
+
+
+def _before_image(args: Sequence[str]) -> Iterator[str]:
+    """Yield the options of `docker run`: what stands behind the image is for the server."""
+    takes_value = False
+    for word in args[args.index("run") + 1 :]:
+        if not word.startswith("-") and not takes_value:
+            return
+        yield word
+        takes_value = (
+            word.startswith("-")
+            and "=" not in word
+            and word not in _DOCKER_FLAGS
+            and not _INTERACTIVE.fullmatch(word)
+        )
 
 
 def _captured(start: Start) -> Finding | None:
@@ -354,8 +367,17 @@ def _not_on_host_path(start: Start) -> Finding | None:
     program = start.program
     if program is None or os.path.dirname(start.command) or "PATH" in start.given:
         return None
-    if shutil.which(start.command, path=HOST_PATH) is not None:
+    other = shutil.which(start.command, path=HOST_PATH)
+    if other is not None and os.path.samefile(other, program):
         return None
+    if other is not None:
+        return Finding(
+            "other-on-host-path",
+            "note",
+            f"{start.command!r} is another program to a host that the desktop starts",
+            f"here it is {program}, there {other}",
+            f"write its absolute path: {program}",
+        )
     return Finding(
         "not-on-host-path",
         "note",

@@ -16,6 +16,9 @@ from wigwag.schema.revisions import LATEST_LEGACY, LATEST_MODERN
 __all__ = ["Conversation"]
 
 _INFO: Final = {"name": "wigwag-doctor", "version": __version__}
+# In UTF-8, and in UTF-16.
+_MARKS_OF_MESSAGES: Final = (b'"id"', b'"\0i\0d\0"')
+_LONGEST_MARK: Final = 7
 
 
 class Conversation:
@@ -29,25 +32,29 @@ class Conversation:
     def __init__(self, process: WatchedProcess, patience: Patience) -> None:
         self.process = process
         self._patience = patience
-        self._read_bytes = -1
-        self._output = Output([], {}, [])
-        self._said_before = 0
+        self._read: dict[int, tuple[int, Output]] = {}
+        self._asked_at = 0
+        self._looked_at = 0
+        self._may_have_message = False
         self.first_request: dict[str, Any] = {}
         """What was asked first of all."""
 
     @property
     def output(self) -> Output:
         """What the server has said so far."""
-        data = self.process.output
-        if len(data) != self._read_bytes:
-            self._read_bytes = len(data)
-            self._output = read_output(bytes(data))
-        return self._output
+        return self._output_from(0)
 
     @property
     def output_since_last(self) -> Output:
-        """What the server has said since it was last asked something, but for its faults."""
-        return Output(self.output.messages[self._said_before :], {}, [])
+        """What the server has said since it was last asked something."""
+        return self._output_from(self._asked_at)
+
+    def _output_from(self, begin: int) -> Output:
+        length, output = self._read.get(begin, (-1, None))
+        if output is None or length != len(self.process.output):
+            output = read_output(bytes(self.process.output[begin:]))
+            self._read[begin] = len(self.process.output), output
+        return output
 
     async def initialize(self) -> dict[str, Any] | None:
         """Send `initialize` as most hosts do; return the response, or `None` if there is none."""
@@ -76,23 +83,45 @@ class Conversation:
         request = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
             request["params"] = params
-        self._said_before = len(self.output.messages)
+        self._begin_anew()
         self.first_request = self.first_request or request
         self._send(request)
         await self.process.wait_until(
             lambda: self._has_response(request_id) or self.process.has_exited, seconds
         )
-        return self.output.response(request_id)
+        return self.output_since_last.response(request_id)
+
+    def _begin_anew(self) -> None:
+        """From now on look for responses only behind what the server has said before."""
+        data = self.process.output
+        is_wide = data[1:2] == b"\0" or data[:1] in (b"\xff", b"\xfe")  # UTF-16, to be read whole
+        self._asked_at = 0 if is_wide else data.rfind(b"\n") + 1
+        self._looked_at = self._asked_at
+        self._may_have_message = False
 
     async def listen(self, seconds: float) -> None:
         """Let the server say what it says unasked, unless it is gone."""
         await self.process.wait_until(lambda: self.process.has_exited, seconds)
 
-    def _has_response(self, request_id: str | int) -> bool:
-        # What arrives piece by piece is not read anew for each piece.
-        if bytes(self.process.output[-1:]) not in (b"\n", b"\r", b"}", b"\0"):
+    def has_news(self) -> bool:
+        """Tell whether the server may have said a whole message since it was last asked.
+
+        Reading all anew for each chunk would take for ever where a server floods its output.
+        """
+        data = self.process.output
+        if bytes(data[-1:]) not in (b"\n", b"\r", b"}", b"\0"):
             return False
-        return self.output.response(request_id) is not None or self._has_stray(request_id)
+        if not self._may_have_message:
+            new = bytes(data[self._looked_at :])
+            self._looked_at = max(0, len(data) - _LONGEST_MARK)
+            self._may_have_message = any(mark in new for mark in _MARKS_OF_MESSAGES)
+        return self._may_have_message
+
+    def _has_response(self, request_id: str | int) -> bool:
+        if not self.has_news():
+            return False
+        found = self.output_since_last.response(request_id)
+        return found is not None or self._has_stray(request_id)
 
     def _has_stray(self, request_id: str | int) -> bool:
         """Tell whether there is what was meant for a response, and nothing better will come."""

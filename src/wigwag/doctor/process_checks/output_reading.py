@@ -190,9 +190,12 @@ class _Reading:
 
 
 _NOTHING: Final = object()
+_BEGINNINGS_OF_JSON: Final = frozenset('{["-0123456789tfnIN')
 
 
 def _parsed(text: str) -> Any:
+    if text.lstrip()[:1] not in _BEGINNINGS_OF_JSON:  # most junk: to fail to parse it is slow
+        return _NOTHING
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -11,7 +11,6 @@ from wigwag.doctor.findings import Finding
 from wigwag.doctor.patience import Patience
 from wigwag.doctor.process_checks.conversation import Conversation
 from wigwag.doctor.process_checks.handshake import check_ids, excerpt_of
-from wigwag.doctor.process_checks.output_reading import read_output
 from wigwag.doctor.process_checks.watched_process import WatchedProcess
 from wigwag.jsonrpc.codec import encode_value
 
@@ -138,13 +137,15 @@ async def _try(
     """Ask a new process in another way, and describe what it means that it answers."""
     process = await start_again()
     try:
+        talk = Conversation(process, patience)
         process.send(data)
 
         def answers() -> list[dict[str, Any]]:
-            messages = read_output(bytes(process.output)).messages
-            return [one for one in messages if "result" in one or "error" in one]
+            return [one for one in talk.output.messages if "result" in one or "error" in one]
 
-        await process.wait_until(lambda: process.has_exited or bool(answers()), patience.answer)
+        await process.wait_until(
+            lambda: process.has_exited or (talk.has_news() and bool(answers())), patience.answer
+        )
         return describe(excerpt_of(answers()[-1])) if answers() else None
     finally:
         await process.end()

@@ -17,7 +17,7 @@ from wigwag.errors import ServerStartFailed
 __all__ = ["WatchedProcess"]
 
 # So much of each stream is kept; the rest is counted.
-_KEPT_BYTES: Final = 4 * 1024 * 1024
+_KEPT_BYTES: Final = 64 * 1024 * 1024
 _TIME_TO_DIE: Final = 10.0
 # How often it is looked whether the children are gone: nothing tells of it.
 _LOOK_AGAIN: Final = 0.05

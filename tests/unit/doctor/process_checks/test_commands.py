@@ -67,6 +67,7 @@ def test_a_sound_command_has_no_findings(folder: Path) -> None:
         (PYTHON, ["/nowhere/lions.py"], "script-not-found", "that is there"),
         ("docker", ["run", "--rm", "lions"], "docker-not-interactive", "`-i` behind `run`"),
         ("docker", ["run", "-e", "A=1", "lions", "-i"], "docker-not-interactive", "`-i`"),
+        ("docker", ["run", "--rm", "lions", "-i"], "docker-not-interactive", "`-i`"),
         ("conda", ["run", "-n", "x", "lions"], "conda-captures-output", "--no-capture-output"),
     ],
 )
@@ -122,6 +123,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
         ["run", "-i", "lions"],
         ["run", "--rm", "-it", "lions"],
         ["run", "-e", "A=1", "--interactive", "lions"],
+        ["run", "--rm", "-e", "A=1", "-i", "lions"],
         ["exec", "lions"],
     ],
 )
@@ -149,3 +151,12 @@ def test_what_works_from_here_alone_is_noted(folder: Path, monkeypatch: pytest.M
     (unknown,) = check_command(start)
     assert (unknown.code, unknown.severity) == ("not-on-host-path", "note")
     assert unknown.change == f"write its absolute path: {folder}/uvx"
+
+
+def test_what_a_host_takes_for_another_program_is_noted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    (other,) = check_command(Start.of(StdioServerParameters("sh", ["-c", "serve"])))
+    assert (other.code, other.severity) == ("other-on-host-path", "note")
+    assert other.evidence.startswith(f"here it is {folder}/sh, there /")
