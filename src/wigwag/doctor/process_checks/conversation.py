@@ -94,7 +94,8 @@ class Conversation:
     def _begin_anew(self) -> None:
         """From now on look for responses only behind what the server has said before."""
         data = self.process.output
-        is_wide = data[1:2] == b"\0" or data[:1] in (b"\xff", b"\xfe")  # UTF-16, to be read whole
+        # What is UTF-16 has to be read whole.
+        is_wide = data[1:2] == b"\0" or bytes(data[:1]) in (b"\xff", b"\xfe")
         self._asked_at = 0 if is_wide else data.rfind(b"\n") + 1
         self._looked_at = self._asked_at
         self._may_have_message = False
