@@ -106,6 +106,7 @@ ELSEWHERE = {
     "server/session_names.py": "interaction: a client and a server through the public API",
     "server/worker_processes.py": "cli: test_run, with real processes",
     "server/workers.py": "cli: test_run, with real processes",
+    "server/stdio_reloading.py": "cli: test_run, with real processes",
     "testing/blocking_client.py": "e2e: test_pytest_plugin, with pytest itself",
     "testing/connecting.py": "interaction: test_testing, over every transport",
     "testing/http_socket.py": "interaction: test_testing, over every transport",

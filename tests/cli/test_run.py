@@ -14,7 +14,17 @@ import trustme
 
 from tests.cli.program import KITEBASE, wigwag, wigwag_at_terminal
 from tests.e2e.conftest import Launch, launching
-from tests.e2e.host import SOON, Host, is_running, modern_call, text_of, wait_until
+from tests.e2e.host import (
+    SOON,
+    Host,
+    Message,
+    is_running,
+    legacy_request,
+    modern_call,
+    modern_request,
+    text_of,
+    wait_until,
+)
 from tests.e2e.person import CTRL_D
 from wigwag import connect_sync
 from wigwag.cli.exit_codes import ExitCode
@@ -140,6 +150,7 @@ kite = Server("kite", lifespan=life)
     [
         (("x.py", "--port", "9000"), "--port is for --http"),
         (("x.py", "--no-sessions"), "--no-sessions is for --http"),
+        (("x.py", "--socket", "s", "--reload"), "--reload is for --http"),
         (("x.py", "--http", "--tcp", "localhost:1"), "exclude each other"),
         (("x.py", "--tcp", "localhost"), "--tcp takes HOST:PORT"),
     ],
@@ -165,6 +176,47 @@ def test_what_cannot_be_is_told_in_one_line(
     ran = wigwag("run", *arguments, cwd=server.parent)
     assert ran.code == ExitCode.USAGE
     assert what in ran.err.splitlines()[-1]
+
+
+def listen(number: int) -> Message:
+    return modern_request(
+        number, "subscriptions/listen", {"notifications": {"toolsListChanged": True}}
+    )
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_a_host_stays_connected_while_code_that_has_changed_is_loaded_again(
+    launch: Launch, server: Path, era: str
+) -> None:
+    def version(number: int) -> Message:
+        if era == "modern":
+            return host.ask(modern_call(number, "version"))
+        params = {"name": "version", "arguments": {}}
+        return host.ask(legacy_request(number, "tools/call", params))
+
+    host = run(launch, server, "--reload")
+    if era == "modern":
+        host.send(listen(1))
+        assert host.receive()["method"] == "notifications/subscriptions/acknowledged"
+    else:
+        host.shake_hands()
+    assert text_of(version(2)) == "1"
+
+    server.write_text(SERVER.replace("return 1", "return 2"))
+    told = host.receive()
+    assert told["method"] == "notifications/tools/list_changed"
+    assert text_of(version(3)) == "2"
+
+    server.write_text(SERVER + "kite.nonsense()\n")
+    host.wait_for_stderr("waiting for a change of the code")
+    assert "has no attribute 'nonsense'" in host.stderr
+    assert "its standard error says more" in version(4)["error"]["message"]
+
+    server.write_text(SERVER.replace("return 1", "return 3"))
+    assert host.receive()["method"] == "notifications/tools/list_changed"
+    assert text_of(version(5)) == "3"
+    host.close_input()
+    assert host.exit_code(within=SOON) == 0
 
 
 # --- over sockets and HTTP

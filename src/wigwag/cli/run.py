@@ -90,8 +90,10 @@ def run_command(
     """
     given = {name: value for name, value in options.items() if _was_given(name)}
     transport = _transport(http=http, tcp=tcp, socket=socket)
-    if given and not http:
-        raise click.UsageError(f"{_option(next(iter(given)))} is for --http")
+    allowed = {"http": set(given), "stdio": {"reload", "watch"}}.get(transport, set())
+    unfit = [name for name in given if name not in allowed]
+    if unfit:
+        raise click.UsageError(f"{_option(unfit[0])} is for --http")
     if tcp is not None:
         given["host"], given["port"] = _host_and_port(tcp)
     if socket is not None:

@@ -59,7 +59,8 @@ def run_server(  # noqa: PLR0913 - options, each of its own and given by name
         certfile: The certificate, for `http` with TLS.
         keyfile: Its key, if that is not in the same file.
         workers: How many processes serve, for `http`.
-        reload: Load the code again whenever it changes, for `http`.
+        reload: Load the code again whenever it changes, for `stdio` and `http`. The host stays
+            connected, and is told that lists may have changed.
         watch: Files and folders whose changes count besides, with `reload`.
         **http: What else `Server.http_app` takes, for `http`.
 
@@ -69,9 +70,14 @@ def run_server(  # noqa: PLR0913 - options, each of its own and given by name
         TransportError: It cannot serve, as the streams are closed or the address is taken.
         SystemExit: It was told to stop by Ctrl+C.
     """
+    if transport != "http" and (workers != 1 or (reload and transport != "stdio")):
+        raise ValueError(f"`workers` and `reload` are not for {transport}")
     code = Code(target, list(arguments), log_level)
     if transport == "stdio":
-        _run_stdio(code)
+        if reload:
+            _run_stdio_reloading(code, watch)
+        else:
+            _run_stdio(code)
     elif transport == "http":
         from wigwag.server.worker_processes import Orders  # noqa: PLC0415 - for this alone
 
@@ -103,6 +109,16 @@ def _run_stdio(code: Code) -> None:
         introduce(server, _command_of(code.target, code.arguments))
     with blaming_the_author(code.target):
         run_stdio(server, wire)
+
+
+def _run_stdio_reloading(code: Code, watch: Sequence[str]) -> None:
+    # A server that a host starts needs none of it as a rule.
+    from wigwag.server.code_changes import CodeChanges  # noqa: PLC0415
+    from wigwag.server.stdio_reloading import run_stdio_reloading  # noqa: PLC0415
+    from wigwag.transports.stdio_server import take_standard_streams  # noqa: PLC0415
+
+    changes = CodeChanges([code_folder(code.target)], watch)
+    run_stdio_reloading(code, take_standard_streams(), changes)
 
 
 def _run_http(orders: Orders, host: str, port: int) -> None:

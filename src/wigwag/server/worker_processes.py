@@ -171,6 +171,8 @@ def _serve(orders: Orders, wire: Wire) -> None:
     app = server.http_app(orders.path, **orders.http)
     serving = make_http_server(app, certfile=orders.certfile, keyfile=orders.keyfile)
     sockets = [socket.socket(fileno=number) for number in orders.listeners]
+    for each in sockets:
+        each.set_inheritable(False)
     report = Serving(server.info.name, app.path)
     with blaming_the_author(orders.code.target):
         serve_sockets(app, serving, sockets, lambda: _report(wire, report))
