@@ -44,6 +44,26 @@ async def test_a_server_at_a_url_is_examined_on_the_way_and_in_what_it_says() ->
     assert diagnosis.target == url
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("htp://localhost:8000/mcp", "write http://localhost:8000/mcp"),
+        ("localhost:8000/mcp", "write http://localhost:8000/mcp"),
+        ("wss://mcp.example/mcp", "MCP does not use WebSockets: write https://mcp.example/mcp"),
+    ],
+)
+async def test_what_was_meant_as_a_url_is_told_as_it_was_meant(written: str, meant: str) -> None:
+    diagnosis = await diagnose(written)
+    assert diagnosis.codes == ["url-not-usable"]
+    assert diagnosis.findings[0].change == meant
+
+
+@pytest.mark.parametrize("target", ["nowhere", "tcp://localhost", "no such thing"])
+async def test_what_is_no_target_stays_an_error(target: str) -> None:
+    with pytest.raises(ValueError, match=target.split(maxsplit=1)[0]):
+        await diagnose(target)
+
+
 async def test_a_url_without_a_server_is_explained_once() -> None:
     assert (await diagnose("http://127.0.0.1:1/mcp")).codes == ["nobody-listens"]
 

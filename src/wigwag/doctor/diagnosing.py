@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from wigwag.client.client import Client
 from wigwag.client.link import Timeouts
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from wigwag.transports.http_client_engine import TLS
 
 __all__ = ["diagnose"]
+
+# A scheme that is none, or a host with a port; other addresses are of the client.
+_is_meant_as_url: Final = re.compile(r"(?!tcp:|unix:)([a-z]+:/|[\w.-]+:\d+(/|$))", re.I).match
 
 OnStep = Callable[[str], object]
 
@@ -80,6 +84,9 @@ async def diagnose(  # noqa: PLR0913 - each is a keyword of its own
     examination = _Examination(patience, on_step or (lambda _: None))
     found = resolve_target(target)
     if found is None:
+        misspelt = _misspelt(target)
+        if misspelt is not None:
+            return Diagnosis(misspelt.evidence, [misspelt], examination.facts)
         title = str(target)
         ways = _ways(target, patience)
         findings = [finding async for finding in examination.of_answers(ways)]
@@ -110,6 +117,15 @@ async def diagnose(  # noqa: PLR0913 - each is a keyword of its own
             async for finding in examination.of_url(on_way, ways, has_login=auth is not None)
         ]
     return Diagnosis(title, gravest_first(findings), examination.facts)
+
+
+def _misspelt(target: Any) -> Finding | None:
+    """Return what is wrong with a target that was to be a URL; `None` if it was not."""
+    if not isinstance(target, str) or not _is_meant_as_url(target):
+        return None
+    from wigwag.doctor.url_checks.connections import check_spelling  # noqa: PLC0415 - rare
+
+    return check_spelling(target)
 
 
 class _Examination:

@@ -58,7 +58,8 @@ def _age(asker: Asker, exchange: Exchange, facts: Facts) -> Finding | None:
         theirs = parsedate_to_datetime(stated).timestamp()
     except (ValueError, OverflowError):
         return None
-    skew = theirs - (exchange.taken_at - exchange.seconds / 2)
+    # The header has whole seconds only, so it is half a second too small on average.
+    skew = theirs + 0.5 - (exchange.taken_at - exchange.seconds / 2)
     facts["clock_skew_seconds"] = round(skew)
     if abs(skew) <= _SKEW_FORGIVEN:
         return None

@@ -63,7 +63,7 @@ async def check_pages(asker: Asker, *, is_modern: bool) -> list[Finding]:
                 "hosts that are web pages cannot use the server: it sends no CORS headers",
                 f"{preflight.asked} with `Origin: {_PAGE}` → {preflight.status}, no "
                 "Access-Control-Allow-Origin",
-                f"nothing, if no page should use it; otherwise {_CHANGE}",
+                "nothing, unless pages should use it: then turn CORS on in the server or the proxy",
             )
         ]
     faults = [*_faults_of_preflight(asker, preflight, wanted), *_faults_of_answer(answer)]
