@@ -1,20 +1,28 @@
 """`wigwag trace`."""
 
+import contextlib
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from tests.cli.program import KITEBASE, wigwag, wigwag_at_terminal
 from tests.e2e.host import PATIENCE, is_running, wait_until
 from tests.e2e.person import CTRL_C
+from wigwag import Client
 from wigwag.cli.exit_codes import ExitCode
+from wigwag.tracing.conversation import Conversation
 from wigwag.tracing.records import JunkRecord, MessageRecord, read_recording
 
 HELLO = {
@@ -224,3 +232,115 @@ def test_at_a_terminal_it_has_colours_and_ends_with_ctrl_c() -> None:
         person.type(CTRL_C)
         person.see("the server was killed by SIGINT")
         assert person.exit_code() == ExitCode.INTERRUPTED
+
+
+class Announcing:
+    """A process that says on its standard error where it listens."""
+
+    def __init__(self, *command: str | Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *map(str, command)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        assert self.process.stderr is not None
+        self.said = self.process.stderr.readline()
+        found = re.search(r"http://\S+", self.said)
+        assert found is not None, self.said + self.process.stderr.read()
+        self.url = found.group()
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """Ends it; returns its exit code and what it has printed."""
+        self.process.send_signal(number)
+        out, _ = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+def web_server(*options: str) -> Announcing:
+    """Runs Kitebase as a web service."""
+    program = (
+        f"import sys; sys.path.insert(0, {str(KITEBASE.parent)!r})\n"
+        f"from server import kite; kite.run('http', port=0, {', '.join(options)})"
+    )
+    return Announcing("-c", program)
+
+
+@pytest.mark.anyio
+async def test_a_url_is_traced_for_clients_of_each_era_and_transport(tmp_path: Path) -> None:
+    out = tmp_path / "trace.jsonl"
+    with web_server("sse=True") as server:
+        options = ["--port", "0", "--out", str(out), "-H", "X-Desk: 1", "--redact", "ticket_id"]
+        with Announcing("-m", "wigwag", "trace", server.url, *options) as relay:
+            for path, mode in (("/mcp", "modern"), ("/mcp", "2025-06-18"), ("/sse", "legacy")):
+                url = relay.url.removesuffix("/mcp") + path
+                async with Client(url, mode=mode) as client:
+                    done = await client.call_tool("get_ticket", {"ticket_id": "KITE-142"})
+                    assert not done.is_error
+            code, shown = relay.end()
+    assert code == ExitCode.DONE
+    assert "tools/call #" in shown
+    assert "[2026-07-28 modern]" in shown
+    assert "[2025-06-18 legacy]" in shown
+    assert "messages go to /sse?" in shown
+    assert "the relay was closed; " in shown
+    recording = read_recording(out)
+    assert recording.is_complete
+    assert recording.header.target == server.url
+    conversation = Conversation()
+    calls = [
+        entry
+        for record in recording.records
+        if isinstance(record, MessageRecord)
+        for entry in conversation.follow(record)
+        if entry.method == "tools/call" and entry.kind == "result"
+    ]
+    assert [(each.era, each.revision) for each in calls] == [
+        ("modern", "2026-07-28"),
+        ("legacy", "2025-06-18"),
+        ("legacy", "2024-11-05"),
+    ]
+    assert all(each.request is not None for each in calls)
+    assert b"KITE-142" not in b"".join(
+        bytes(each.message)
+        for each in recording.records
+        if isinstance(each, MessageRecord) and each.sender == "client"
+    )
+
+
+def test_a_relay_is_ended_with_ctrl_c() -> None:
+    with Announcing("-m", "wigwag", "trace", "http://127.0.0.1:1/mcp", "--port", "0") as relay:
+        assert re.fullmatch(
+            r"wigwag trace: give hosts http://127\.0\.0\.1:\d+/mcp instead of the URL\n", relay.said
+        )
+        code, shown = relay.end(signal.SIGINT)
+    assert code == ExitCode.INTERRUPTED
+    assert shown.endswith("the relay was closed; no message\n")
+
+
+def test_a_relay_ends_when_nobody_reads_what_it_shows() -> None:
+    with Announcing("-m", "wigwag", "trace", "http://127.0.0.1:1/mcp", "--port", "0") as relay:
+        assert relay.process.stdout is not None
+        relay.process.stdout.close()
+        with contextlib.suppress(urllib.error.HTTPError):
+            urllib.request.urlopen(relay.url, timeout=PATIENCE).close()
+        assert relay.process.wait(PATIENCE) == ExitCode.READER_GONE
+        assert relay.process.stderr is not None
+        assert relay.process.stderr.read() == ""
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = wigwag("trace", "http://127.0.0.1:1/mcp", "--port", str(port))
+    assert ran.code == ExitCode.NOT_CONNECTED
+    assert f"cannot listen on 127.0.0.1 port {port}" in ran.err

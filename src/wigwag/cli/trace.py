@@ -3,53 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
+import signal
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
+from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.failures import code_of, fail
 from wigwag.cli.output import json_option
 from wigwag.cli.targets import TargetCommand, named_target, pairs, split_words
+from wigwag.cli.trace_output import STDERR, STDOUT, Shown, outlets_of
 from wigwag.errors import McpError
 
 if TYPE_CHECKING:
     from wigwag.client.configuration import UrlServer
-    from wigwag.tracing.observer import Outlet
-    from wigwag.tracing.records import Record, TraceHeader
-    from wigwag.tracing.text import TextStyle
 
 __all__ = ["trace_command"]
-
-_STDOUT: Final = 1
-_STDERR: Final = 2
-
-
-class _Wanted(Struct, frozen=True, kw_only=True):
-    """What is to be shown, and recorded.
-
-    Attributes:
-        out: Where to record; `None` for nowhere.
-        quiet: Whether nothing is shown.
-        as_json: Whether it is shown as lines of JSON.
-        pretty: Whether messages are shown whole.
-        methods: Which messages are shown.
-        ids: Which requests are shown, with their answers.
-        redact: More names of what is secret.
-    """
-
-    out: str | None
-    quiet: bool
-    as_json: bool
-    pretty: bool
-    methods: tuple[str, ...]
-    ids: tuple[str, ...]
-    redact: tuple[str, ...]
 
 
 @click.command("trace", cls=TargetCommand)
@@ -94,6 +66,13 @@ class _Wanted(Struct, frozen=True, kw_only=True):
     type=click.IntRange(0, 65535),
     help="Where to listen, for a URL; 0 for any free port.",
 )
+@click.option(
+    "--allowed-origin",
+    "allowed_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="A web page that may use it, in front of a URL, such as https://app.example.com.",
+)
 @click.pass_context
 def trace_command(
     context: click.Context,
@@ -104,9 +83,7 @@ def trace_command(
     cwd: str | None,
     server: str | None,
     headers: tuple[str, ...],
-    host: str,
-    port: int,
-    **wanted: Any,
+    **options: Any,
 ) -> None:
     r"""Stand between a host and a server, and show every message.
 
@@ -128,6 +105,7 @@ def trace_command(
     target, more = split_words(context, words)
     if more:
         raise click.UsageError(f"unexpected: {' '.join(more)}; a command follows `--`", context)
+    listening = _Listening(**{name: options.pop(name) for name in _Listening.__struct_fields__})
     given = _Given(
         env=pairs(context, env, "=", "--env", "NAME=VALUE"),
         cwd=cwd,
@@ -136,9 +114,10 @@ def trace_command(
     try:
         found = _resolved(named_target(context, target, server), given)
         if isinstance(found, _Process):
-            code = _trace_process(found, _Wanted(**wanted))
+            code = _trace_process(found, Shown(**options))
         else:
-            raise click.UsageError("URLs cannot be traced yet", context)
+            both = {**found.headers, **given.headers}
+            code = _trace_url(found.url, both, listening, Shown(**options))
     except (McpError, OSError, ValueError) as error:
         fail(str(error), code_of(error))
     sys.exit(code)
@@ -150,6 +129,14 @@ class _Given(Struct, frozen=True):
     env: dict[str, str]
     cwd: str | None
     headers: dict[str, str]
+
+
+class _Listening(Struct, frozen=True):
+    """Where hosts are listened to, and which pages."""
+
+    host: str
+    port: int
+    allowed_origins: tuple[str, ...]
 
 
 class _Process(Struct, frozen=True):
@@ -186,7 +173,7 @@ def _resolved(target: Any, given: _Given) -> _Process | UrlServer:
     return _Process([found.command, *found.args], env, cwd)
 
 
-def _trace_process(server: _Process, wanted: _Wanted) -> int:
+def _trace_process(server: _Process, shown: Shown) -> int:
     """Stand in front of a process; returns the exit code.
 
     Raises:
@@ -198,95 +185,61 @@ def _trace_process(server: _Process, wanted: _Wanted) -> int:
 
     # Whoever passes something on gets the interpreter at once, though others are busy.
     sys.setswitchinterval(0.0005)
-    redaction = Redaction(wanted.redact, server.env)
+    redaction = Redaction(shown.redact, server.env)
     started = datetime.now().astimezone()
     target = redaction.words(server.command)
-    with _outlets(wanted, "stdio", target, started, _STDERR) as outlets:
+    with outlets_of(shown, "stdio", target, started, STDERR) as outlets:
         code = relay_stdio(
             server.command,
             outlets,
             env=server.env,
             cwd=server.cwd,
             redaction=redaction,
-            streams=StandardStreams(error=_STDERR if wanted.quiet else None),
+            streams=StandardStreams(error=STDERR if shown.quiet else None),
         )
     return code if code >= 0 else 128 - code
 
 
-@contextmanager
-def _outlets(
-    wanted: _Wanted,
-    transport: Literal["stdio", "http"],
-    target: list[str] | str,
-    started: datetime,
-    descriptor: int,
-) -> Iterator[list[Outlet]]:
-    """Open what takes the records: the file, and whoever looks at it.
+def _trace_url(url: str, headers: dict[str, str], listening: _Listening, shown: Shown) -> ExitCode:
+    """Stand in front of a URL until told to stop; returns the exit code.
 
     Raises:
-        OSError: The file cannot be created.
+        TransportError: The port cannot be had.
+        ValueError: It is no URL.
+        OSError: The file to record to cannot be created.
     """
-    from wigwag.tracing.recording_file import (  # noqa: PLC0415 - for this command alone
-        open_recording,
-        trace_header,
-    )
-    from wigwag.tracing.records import RecordWriter  # noqa: PLC0415 - as above
+    import asyncio  # noqa: PLC0415 - processes do without
 
-    header = trace_header(transport, target, started)
-    with ExitStack() as stack:
-        outlets: list[Outlet] = []
-        if wanted.out is not None:
-            file = stack.enter_context(open_recording(wanted.out))
-            outlets.append(RecordWriter(file, header).write)
-        if not wanted.quiet:
-            outlets.append(stack.enter_context(_shown(wanted, header, started, descriptor)))
-        yield outlets
+    from wigwag.tracing.http_relay import HttpRelay  # noqa: PLC0415 - for this command alone
+    from wigwag.tracing.redaction import Redaction  # noqa: PLC0415 - as above
 
+    async def relay() -> ExitCode:
+        loop = asyncio.get_running_loop()
+        stop: asyncio.Future[ExitCode] = loop.create_future()
 
-@contextmanager
-def _shown(
-    wanted: _Wanted, header: TraceHeader, started: datetime, descriptor: int
-) -> Iterator[Outlet]:
-    """Open what shows the records."""
-    from wigwag.tracing.printing import LinePrinter  # noqa: PLC0415 - for this command alone
+        def leave(code: ExitCode) -> None:
+            if not stop.done():
+                stop.set_result(code)
 
-    stream = sys.stderr if descriptor == _STDERR else sys.stdout
-    printer = LinePrinter(descriptor, stream.encoding if not wanted.as_json else "utf-8")
-    if wanted.as_json:
-        import msgspec  # noqa: PLC0415 - as above
+        def reader_gone() -> None:
+            loop.call_soon_threadsafe(leave, ExitCode.READER_GONE)
 
-        def lines(record: TraceHeader | Record) -> list[str]:
-            return [msgspec.json.encode(record).decode()]
+        redaction = Redaction(shown.redact, os.environ)
+        started = datetime.now().astimezone()
+        target = redaction.url(url)
+        with outlets_of(shown, "http", target, started, STDOUT, reader_gone) as outlets:
+            async with HttpRelay(
+                url,
+                outlets,
+                host=listening.host,
+                port=listening.port,
+                headers=headers,
+                allowed_origins=listening.allowed_origins,
+                redaction=redaction,
+            ) as relay:
+                if sys.platform != "win32":
+                    loop.add_signal_handler(signal.SIGTERM, leave, ExitCode.DONE)
+                click.echo(f"wigwag trace: give hosts {relay.url} instead of the URL", err=True)
+                return await stop
 
-        printer.print(lines(header))
-    else:
-        from wigwag.tracing.text import TextRenderer  # noqa: PLC0415 - as above
-
-        lines = TextRenderer(_style(wanted, started, stream)).lines  # type: ignore[assignment]
-    try:
-        yield lambda record: printer.print(lines(record))
-    finally:
-        printer.close()
-
-
-def _style(wanted: _Wanted, started: datetime, stream: TextIO) -> TextStyle:
-    from wigwag.tracing.text import TextStyle  # noqa: PLC0415 - for this command alone
-
-    is_terminal = stream.isatty()
-    return TextStyle(
-        pretty=wanted.pretty,
-        width=shutil.get_terminal_size().columns if is_terminal else 1000,
-        colours=is_terminal and not os.environ.get("NO_COLOR"),
-        ascii_only=not _can_show_arrows(stream),
-        methods=wanted.methods,
-        ids=wanted.ids,
-        started=started,
-    )
-
-
-def _can_show_arrows(stream: TextIO) -> bool:
-    try:
-        "→←│…".encode(stream.encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
+    return asyncio.run(relay())

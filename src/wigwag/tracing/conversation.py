@@ -105,6 +105,15 @@ class Conversation:
         messages = decoded if isinstance(decoded, list) else [decoded]
         return [self._place(record, message) for message in messages]
 
+    def refused(self, connection: int) -> None:
+        """Take note that HTTP refused a request: there will be no answer to what it carried."""
+        for key, waiting in list(self._open.items()):
+            left = [each for each in waiting if each.connection != connection]
+            if left:
+                self._open[key] = left
+            else:
+                del self._open[key]
+
     def unanswered(self) -> list[Entry]:
         """Return the requests that have no answer so far and were not taken back, oldest first."""
         waiting = [each for entries in self._open.values() for each in entries]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
@@ -14,6 +14,9 @@ from wigwag.tracing.records import HttpPart, JunkRecord, MessageRecord, Sender, 
 from wigwag.tracing.redaction import Redaction
 
 __all__ = ["note_message", "note_stderr", "text_of"]
+
+# Nobody reads more of it.
+_MAX_JUNK_CHARACTERS: Final = 64 * 1024
 
 # What a message of JSON-RPC has; a server that logs to its standard output in JSON has none.
 _MEMBERS = frozenset({"jsonrpc", "method", "result", "error"})
@@ -55,7 +58,7 @@ def note_message(
     return JunkRecord(
         at=at,
         sender=sender,
-        text=redaction.text(text),
+        text=redaction.text(_beginning(text)),
         reason=reason,
         http=http,
         connection=connection,
@@ -77,6 +80,12 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
+def _beginning(text: str) -> str:
+    if len(text) <= _MAX_JUNK_CHARACTERS:
+        return text
+    return f"{text[:_MAX_JUNK_CHARACTERS]}… ({len(text)} characters)"
+
+
 def _read(data: bytes | LineTooLong) -> tuple[str, str | None]:
     """Return what came as text, and why it cannot be a message."""
     if isinstance(data, LineTooLong):
@@ -84,7 +93,8 @@ def _read(data: bytes | LineTooLong) -> tuple[str, str | None]:
     try:
         return data.decode(), None
     except UnicodeDecodeError as error:
-        return text_of(data), f"no UTF-8 at byte {error.start}"
+        shown = text_of(data[: _MAX_JUNK_CHARACTERS + 1])
+        return shown, f"no UTF-8 at byte {error.start}"
 
 
 def _problem_of(data: bytes) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
@@ -21,10 +22,17 @@ class LinePrinter:
     Args:
         descriptor: Where they go.
         encoding: That of the lines.
+        on_gone: Called, in another thread, once nobody will ever read them.
     """
 
-    def __init__(self, descriptor: int, encoding: str = "utf-8") -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        encoding: str = "utf-8",
+        on_gone: Callable[[], None] | None = None,
+    ) -> None:
         self._descriptor = descriptor
+        self._on_gone = on_gone
         self._encoding = encoding
         self._waiting: SimpleQueue[str | None] = SimpleQueue()
         self._dropped = 0
@@ -62,3 +70,5 @@ class LinePrinter:
                     data = data[os.write(self._descriptor, data) :]
             except OSError:  # nobody will ever read it
                 is_read = False
+                if self._on_gone is not None:
+                    self._on_gone()

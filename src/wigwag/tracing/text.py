@@ -87,6 +87,8 @@ class TextRenderer:
             return [line for entry in entries for line in self._message(entry)]
         if isinstance(record, EndRecord):
             return self._end(record)
+        if isinstance(record, HttpRecord) and record.http and record.http.status >= 400:
+            self.conversation.refused(record.connection)
         self._counts["piece of junk"] += isinstance(record, JunkRecord)
         arrow, words, colour = self._other(record)
         connection = 0 if isinstance(record, StderrRecord | ClosedRecord) else record.connection

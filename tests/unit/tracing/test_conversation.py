@@ -93,6 +93,15 @@ def test_what_has_no_answer_is_told_but_not_what_was_taken_back() -> None:
     assert told.conversation.unanswered() == [waiting]
 
 
+def test_what_http_refused_waits_for_no_answer() -> None:
+    told = Told()
+    told.says("client", request(1), connection=1)
+    waiting = told.says("client", request(1), connection=2)
+    told.says("client", request(2), connection=1)
+    told.conversation.refused(1)
+    assert told.conversation.unanswered() == [waiting]
+
+
 def test_a_cancellation_of_nothing_known_is_only_a_notification() -> None:
     told = Told()
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}

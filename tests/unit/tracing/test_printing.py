@@ -58,9 +58,11 @@ def test_it_waits_for_nobody_and_says_what_it_dropped(monkeypatch: pytest.Monkey
 def test_a_reader_that_has_gone_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
+    told: list[str] = []
     with os.fdopen(write, "wb") as writer:
-        printer = LinePrinter(writer.fileno())
+        printer = LinePrinter(writer.fileno(), on_gone=lambda: told.append("gone"))
         printer.print(["one"])
         printer.print(["two"])
         printer.close(timeout=PATIENCE)
         assert not printer._thread.is_alive()
+    assert told == ["gone"]

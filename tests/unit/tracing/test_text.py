@@ -172,6 +172,16 @@ def test_the_end_tells_how_it_went() -> None:
     assert shown(CALL, failed, EndRecord(at=1))[-1] == "    1.000   the end; 2 messages, 1 failure"
 
 
+def test_what_http_refused_is_not_missed_at_the_end() -> None:
+    asked = message(1, "client", {"id": 1, "method": "ping"}, connection=3)
+    refused = HttpRecord(at=2, sender="server", connection=3, http=HttpPart(status=405))
+    assert shown(asked, refused, EndRecord(at=3)) == [
+        "    1.000 [3] → ping #1",
+        "    2.000 [3] ← HTTP 405",
+        "    3.000   the end; 1 message",
+    ]
+
+
 def test_times_of_the_day_are_shown_where_the_start_is_known() -> None:
     started = datetime(2026, 11, 30, 23, 59, 59, 900_000, UTC)
     assert shown(RESULT, started=started)[0].startswith("00:00:00.404 ← ")
