@@ -291,7 +291,8 @@ async def test_a_url_is_traced_for_clients_of_each_era_and_transport(tmp_path: P
     assert "tools/call #" in shown
     assert "[2026-07-28 modern]" in shown
     assert "[2025-06-18 legacy]" in shown
-    assert "messages go to /sse?" in shown
+    assert "HTTP 200 text/event-stream" in shown
+    assert "messages go to messages?session_id=[redacted]" in shown
     assert "the relay was closed; " in shown
     recording = read_recording(out)
     assert recording.is_complete
@@ -307,7 +308,7 @@ async def test_a_url_is_traced_for_clients_of_each_era_and_transport(tmp_path: P
     assert [(each.era, each.revision) for each in calls] == [
         ("modern", "2026-07-28"),
         ("legacy", "2025-06-18"),
-        ("legacy", "2024-11-05"),
+        ("legacy", "2025-11-25"),
     ]
     assert all(each.request is not None for each in calls)
     assert b"KITE-142" not in b"".join(

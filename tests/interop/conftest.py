@@ -8,7 +8,7 @@ from tests.interop import tours
 from tests.interop.catalogue import INSTALLED
 from tests.interop.conversation import Oracle
 
-collect_ignore = ["setup.py", "wiretap.py", "http_tap.py"]
+collect_ignore = ["setup.py", "wiretap.py", "http_tap.py", "byte_tap.py"]
 
 
 @pytest.fixture(scope="session", autouse=True)

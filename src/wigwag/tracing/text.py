@@ -166,10 +166,9 @@ class TextRenderer:
         return json.dumps(body, ensure_ascii=self.style.ascii_only, separators=(",", ":"))
 
     def _brief(self, entry: Entry, params: dict[str, Any]) -> dict[str, Any]:
-        """Return params without what is said already, and what is the same in each."""
-        told = {"_meta"} if entry.era == "modern" else set()
-        told |= {name for name in ("name", "uri") if params.get(name) == entry.subject}
-        return {name: value for name, value in params.items() if name not in told}
+        """Return params without what is said already, and without `_meta`, alike in each."""
+        told = {name for name in ("name", "uri") if params.get(name) == entry.subject}
+        return {name: value for name, value in params.items() if name not in told | {"_meta"}}
 
     # --- the rest
 
@@ -190,7 +189,7 @@ class TextRenderer:
             )
             return self._arrow(record.sender), words, "faint"
         assert isinstance(record, HttpRecord)
-        words = " ".join(filter(None, (_http_words(record.http, record.sender), record.text)))
+        words = " ".join(filter(None, (_head_words(record.http), record.text)))
         is_bad = record.http is not None and record.http.status >= 400
         return (
             self._arrow(record.sender),
@@ -281,6 +280,16 @@ def _http_words(http: HttpPart | None, sender: Sender) -> str:
     if sender == "client":
         return "" if http.method == "POST" else f"{http.method} {http.path}".strip()
     return "" if http.status in (0, 200) else f"HTTP {http.status}"
+
+
+def _head_words(http: HttpPart | None) -> str:
+    """Return what the head of a request or a response says."""
+    if http is None:
+        return ""
+    if http.method:
+        return f"{http.method} {http.path}"
+    kind = http.headers.get("content-type", "").partition(";")[0]
+    return f"HTTP {http.status} {kind}".strip()
 
 
 def _duration(seconds: float) -> str:

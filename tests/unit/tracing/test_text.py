@@ -20,6 +20,7 @@ from wigwag.tracing.records import (
 )
 from wigwag.tracing.text import TextRenderer, TextStyle
 
+STREAM = HttpPart(status=200, headers={"content-type": "text/event-stream; charset=utf-8"})
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 
 
@@ -131,6 +132,7 @@ def test_what_is_no_message_is_shown_as_what_it_is() -> None:
         StderrRecord(at=2, text="ready\x07"),
         HttpRecord(at=3, sender="client", connection=2, http=HttpPart(method="GET", path="/mcp")),
         HttpRecord(at=4, sender="server", connection=2, http=HttpPart(status=405), text="gone"),
+        HttpRecord(at=4, sender="server", connection=3, http=STREAM),
         ClosedRecord(at=5, sender="client"),
         ClosedRecord(at=6, sender="server"),
     ]
@@ -139,6 +141,7 @@ def test_what_is_no_message_is_shown_as_what_it_is() -> None:
         "    2.000 │ ready\\x07",
         "    3.000 [2] → GET /mcp",
         "    4.000 [2] ← HTTP 405 gone",
+        "    4.000 [3] ← HTTP 200 text/event-stream",
         "    5.000 → the client closed the server's input",
         "    6.000 ← the server closed its output",
     ]
