@@ -110,8 +110,10 @@ if TYPE_CHECKING:
     from wigwag.stores.memory_tokens import MemoryTokenStore
     from wigwag.tracing.comparing import Comparison, replay_against
     from wigwag.tracing.html_page import recording_page
-    from wigwag.tracing.records import read_recording
+    from wigwag.tracing.http_relay import HttpRelay
+    from wigwag.tracing.records import MessageRecord, read_recording
     from wigwag.tracing.replaying import ReplayServer
+    from wigwag.tracing.stdio_relay import relay_stdio
     from wigwag.transports.stdio_client import StdioServerParameters
 
 # Loaded when first used: a server does not pay for the client, nor a client for the server.
@@ -151,6 +153,7 @@ _HOMES = {
     "FollowedCall": "wigwag.client.following",
     "Header": "wigwag.server.parameters.header",
     "Healing": "wigwag.client.healing",
+    "HttpRelay": "wigwag.tracing.http_relay",
     "HttpStatusError": "wigwag.errors",
     "Image": "wigwag.server.results.media",
     "InputRequired": "wigwag.server.asking.input_required",
@@ -163,6 +166,7 @@ _HOMES = {
     "McpError": "wigwag.errors",
     "MemoryTokenStore": "wigwag.stores.memory_tokens",
     "Message": "wigwag.server.results.prompt_messages",
+    "MessageRecord": "wigwag.tracing.records",
     "OAuth": "wigwag.client.authorization.oauth",
     "Patience": "wigwag.doctor.patience",
     "Principal": "wigwag.server.principal",
@@ -216,6 +220,7 @@ _HOMES = {
     "read_recording": "wigwag.tracing.records",
     "recording_page": "wigwag.tracing.html_page",
     "replay_against": "wigwag.tracing.comparing",
+    "relay_stdio": "wigwag.tracing.stdio_relay",
     "run_server": "wigwag.server.running",
     "safe_join": "wigwag.server.files",
     "sample": "wigwag.server.asking.questions",
@@ -261,6 +266,7 @@ __all__ = [
     "FollowedCall",
     "Header",
     "Healing",
+    "HttpRelay",
     "HttpStatusError",
     "Image",
     "InputRequired",
@@ -273,6 +279,7 @@ __all__ = [
     "McpError",
     "MemoryTokenStore",
     "Message",
+    "MessageRecord",
     "OAuth",
     "Patience",
     "Principal",
@@ -327,6 +334,7 @@ __all__ = [
     "read_recording",
     "recording_page",
     "replay_against",
+    "relay_stdio",
     "run_server",
     "safe_join",
     "sample",

@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final, Literal, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
-from wigwag.jsonrpc.codec import UNDECODABLE
 from wigwag.schema import (
     CLIENT_CAPABILITIES_KEY,
     CLIENT_INFO_KEY,
@@ -98,10 +96,7 @@ class Conversation:
 
     def follow(self, record: MessageRecord) -> list[Entry]:
         """Return the messages of a record, oldest first: one, or those of a batch."""
-        try:
-            decoded = msgspec.json.decode(record.message)
-        except UNDECODABLE:
-            decoded = json.loads(bytes(record.message))
+        decoded = record.decode()
         messages = decoded if isinstance(decoded, list) else [decoded]
         return [self._place(record, message) for message in messages]
 

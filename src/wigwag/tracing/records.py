@@ -6,10 +6,11 @@ which it did. Whatever is secret was taken out before it came here.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, TypeAlias
+from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct
@@ -108,6 +109,13 @@ class MessageRecord(_Happening, frozen=True, kw_only=True, tag="message"):
     problem: str = ""
     http: HttpPart | None = None
     connection: int = 0
+
+    def decode(self) -> Any:
+        """Return the message, or the list of messages, as plain values."""
+        try:
+            return msgspec.json.decode(self.message)
+        except UNDECODABLE:  # what JSON of others may have, such as numbers of any size
+            return json.loads(bytes(self.message))
 
 
 class JunkRecord(_Happening, frozen=True, kw_only=True, tag="junk"):
