@@ -113,6 +113,7 @@ ELSEWHERE = {
     "testing/plugin.py": "e2e: test_pytest_plugin, with pytest itself",
     "testing/process.py": "interaction: test_testing, over every transport",
     "testing/scripted_client.py": "interaction: test_testing, over every transport",
+    "tracing/http_relay_connection.py": "unit: test_http_relay, between sockets",
     "transports/memory.py": "contract: the kit that every transport passes",
     "transports/stream.py": "contract: the kit that every transport passes",
 }
