@@ -234,7 +234,7 @@ async def test_hosts_differ_in_what_they_take(tmp_path: Path) -> None:
     desktop = tmp_path / "claude_desktop_config.json"
     assert await codes_of_entry(desktop, url) == ["url-not-supported"]
     assert await codes_of_entry(tmp_path / ".mcp.json", url) == ["type-missing"]
-    entry = {**HEALTHY, "env": {"ZOO": "${HOME}"}}
+    entry = {**HEALTHY, "env": {"ZOO": "${PATH}"}}
     assert await codes_of_entry(desktop, entry) == ["variable-not-filled-in"]
     assert await codes_of_entry(tmp_path / ".mcp.json", entry) == []
 

@@ -1,8 +1,10 @@
 """Each entry of the page "My server does not connect" is proved by servers of the zoo."""
 
 import re
+import tempfile
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -10,11 +12,13 @@ import pytest
 from tests.docs.pages import ROOT
 from tests.docs.proofs import Proof, proofs_of
 from tests.doctor.in_memory import connect_to
-from tests.doctor.test_processes import AT_ONCE, PATIENT, SOON, of_zoo
+from tests.doctor.test_processes import AT_ONCE, PATIENT, SOON, TALKATIVE, of_zoo
 from tests.doctor.test_processes import examine as examine_process
 from tests.zoo.commands import COMMANDS
+from tests.zoo.configurations import CONFIGURATIONS
 from tests.zoo.contents import ZOO
 from tests.zoo.urls import PATIENTS
+from wigwag.doctor.configurations import diagnose_configuration
 from wigwag.doctor.diagnosing import diagnose
 from wigwag.doctor.patience import Patience
 from wigwag.transports.stdio_client import StdioServerParameters
@@ -27,7 +31,9 @@ PAGE: Final = ROOT / "docs" / "my-server-does-not-connect.md"
 PATIENCE: Final = {
     "answers-only-at-the-end": SOON,
     "initialize-unanswered": SOON,
-    "waits-for-a-person": SOON,
+    "id-zero-unanswered": SOON,
+    "serves-http": TALKATIVE,
+    "waits-for-a-person": TALKATIVE,
     "no-answer": AT_ONCE,
     "does-not-exit": Patience(start=60, answer=60, exit=0.1, slow_start=60, quiet=0.05),
 }
@@ -54,8 +60,22 @@ async def of_commands(proof: Proof) -> list[str]:
     return [finding.code for finding in found]
 
 
+async def of_configurations(proof: Proof) -> list[str]:
+    name, text = CONFIGURATIONS[proof.name]
+    with tempfile.TemporaryDirectory() as folder:
+        diagnoses = await diagnose_configuration(placed(Path(folder, name), text))
+    return [code for diagnosis in diagnoses for code in diagnosis.codes]
+
+
+def placed(file: Path, text: str) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
 CODES_OF: Final[dict[str, Callable[[Proof], Awaitable[list[str]]]]] = {
     "commands": of_commands,
+    "configurations": of_configurations,
     "contents": of_contents,
     "processes": of_processes,
     "urls": of_urls,

@@ -15,7 +15,8 @@ class Patience(Struct, frozen=True, kw_only=True):
         answer: For every further answer.
         slow_start: A start that takes longer is told as slow.
         quiet: For what may still come, once the answer is there: junk, or a second answer.
-        exit: For a server to leave when its input is closed; and for what it leaves behind.
+        exit: For a server to leave when its input is closed.
+        leftovers: For what a server has started to leave with it.
         connect: For a connection to a URL.
         event: For a stream to open, and for what is sent first through it.
         idle: How long a stream is listened to that should stay open.
@@ -29,6 +30,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     slow_start: float = 10.0
     quiet: float = 0.3
     exit: float = 3.0
+    leftovers: float = 2.0
     connect: float = 10.0
     event: float = 10.0
     idle: float = 5.0

@@ -46,7 +46,7 @@ async def check_departure(
             "most hosts kill a server after about 2 s, and what it does then is lost",
             "stop what is under way when reading standard input gives the end of file",
         )
-    children = await process.wait_for_children(patience.exit)
+    children = await process.wait_for_children(patience.leftovers)
     if children:
         yield Finding(
             "leaves-children",
