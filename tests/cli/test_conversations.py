@@ -53,7 +53,7 @@ async def test_what_the_library_warns_of_is_told_while_it_lasts(
 ) -> None:
     log = logging.getLogger("wigwag")
     before = list(log.handlers)
-    async with open_conversation(Reach(target=kiosk), None):
+    async with open_conversation(Reach(target=kiosk), Talk()):
         logging.getLogger("wigwag.client").warning("careful")
     assert capsys.readouterr().err == "wigwag: careful\n"
     assert log.handlers == before
@@ -64,7 +64,7 @@ async def test_nothing_is_kept_of_what_a_server_said_before(
 ) -> None:
     server = Server("growing")
     server.tool(name="old")(lambda: "x")
-    async with open_conversation(Reach(target=server), None) as conversation:
+    async with open_conversation(Reach(target=server), Talk()) as conversation:
         await conversation.client.list_tools()
         server.tool(name="new")(lambda: "x")
         assert len((await conversation.client.list_tools()).tools) == 2

@@ -1,5 +1,7 @@
 """`wigwag list`."""
 
+import json
+
 import pytest
 
 from tests.cli.in_process import ask
@@ -7,6 +9,7 @@ from tests.cli.kiosk import kiosk
 from tests.cli.program import KITEBASE, wigwag, wigwag_at_terminal
 from wigwag import Server
 from wigwag.cli.exit_codes import ExitCode
+from wigwag.cli.targets import Reach
 
 pytestmark = pytest.mark.anyio
 
@@ -26,9 +29,8 @@ Resource templates (1)
 """
 
 
-@pytest.mark.parametrize("era", ["modern", "legacy"])
-def test_it_shows_all_that_a_server_offers(era: str) -> None:
-    ran = wigwag("list", KITEBASE, "--era", era)
+def test_it_shows_all_that_a_server_offers() -> None:
+    ran = wigwag("list", KITEBASE)
     assert (ran.code, ran.out, ran.err) == (ExitCode.DONE, KITEBASE_LISTED, "")
 
 
@@ -40,11 +42,15 @@ def test_at_a_terminal_nothing_wider_than_it_is_cut() -> None:
         assert person.exit_code() == ExitCode.DONE
 
 
-def test_programs_get_what_the_server_has_sent() -> None:
-    listed = wigwag("list", "--json", KITEBASE).json
+@pytest.mark.parametrize("mode", ["modern", "legacy"])
+async def test_programs_get_what_the_server_has_sent(
+    mode: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await ask(Reach(target=kiosk, mode=mode), "list --json")
+    listed = json.loads(capsys.readouterr().out)
     assert list(listed) == ["tools", "prompts", "resources", "resourceTemplates"]
-    assert listed["tools"][1]["inputSchema"]["required"] == ["ticket_id"]
-    assert listed["resourceTemplates"][0]["uriTemplate"] == "kitebase://articles/{slug}"
+    assert listed["tools"][0]["inputSchema"]["required"] == ["a"]
+    assert listed["resourceTemplates"][0]["uriTemplate"] == "kiosk://shelf/{row}/{place}"
 
 
 async def test_a_kind_shows_only_these(capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,8 +85,9 @@ def test_while_somebody_is_asked_nothing_is_told_but_later(terminal: Terminal) -
         notices.progress(step(1, 2))
         with notices.held():
             notices.say("two")
+        notices.say("three")
         assert terminal.getvalue() == ""
-    assert terminal.getvalue() == "one\ntwo\n"
+    assert terminal.getvalue() == "one\ntwo\nthree\n"
 
 
 def test_words_of_the_server_cannot_move_the_cursor(terminal: Terminal) -> None:

@@ -1,25 +1,33 @@
 """`wigwag ping`."""
 
+import json
 import re
 
 import pytest
 
-from tests.cli.program import KITEBASE, wigwag, wigwag_at_terminal
+from tests.cli.in_process import ask
+from tests.cli.kiosk import kiosk
+from tests.cli.program import KITEBASE, wigwag_at_terminal
 from wigwag.cli.exit_codes import ExitCode
+from wigwag.cli.targets import Reach
+
+pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("era", ["modern", "legacy"])
-def test_it_tells_how_long_each_answer_took(era: str) -> None:
-    ran = wigwag("ping", KITEBASE, "--era", era, "--count", "2")
-    assert ran.code == ExitCode.DONE
-    assert re.fullmatch(r"(answer in \d+\.\d ms\n){2}min .*, mean .*, max .* ms\n", ran.out), ran
+async def test_it_tells_how_long_each_answer_took(
+    era: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await ask(Reach(target=kiosk, mode=era), "ping --count 2") == ExitCode.DONE
+    out = capsys.readouterr().out
+    assert re.fullmatch(r"(answer in \d+\.\d ms\n){2}min .*, mean .*, max .* ms\n", out)
 
 
-def test_it_prints_json_for_programs() -> None:
-    ran = wigwag("ping", "--json", "--revision", "2025-06-18", KITEBASE)
-    assert ran.code == ExitCode.DONE
-    assert ran.json["revision"] == "2025-06-18"
-    assert len(ran.json["milliseconds"]) == 1
+async def test_it_prints_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    await ask(Reach(target=kiosk, mode="2025-06-18"), "ping --json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["revision"] == "2025-06-18"
+    assert len(found["milliseconds"]) == 1
 
 
 def test_it_works_at_a_terminal() -> None:
@@ -28,7 +36,6 @@ def test_it_works_at_a_terminal() -> None:
         assert person.exit_code() == ExitCode.DONE
 
 
-def test_it_takes_no_more_words_than_the_target() -> None:
-    ran = wigwag("ping", KITEBASE, "again")
-    assert ran.code == ExitCode.USAGE
-    assert "unexpected: again" in ran.err
+async def test_it_takes_no_more_words_than_the_target() -> None:
+    with pytest.raises(ValueError, match="unexpected: again"):
+        await ask(kiosk, "ping again")

@@ -16,6 +16,12 @@ def test_the_usage_names_the_target_and_what_the_command_takes() -> None:
     assert "\n      wigwag call server.py add a=1 b=2\n" in ran.out
 
 
+def test_an_argument_that_is_written_as_an_option_is_told_how_it_is_written() -> None:
+    context = click.Context(call_command)
+    with pytest.raises(click.UsageError, match="a tool or a prompt is written limit=…"):
+        call_command.parse_args(context, ["server.py", "search", "--limit", "5"])
+
+
 def test_the_shell_has_the_command_without_what_says_which_server() -> None:
     command = in_shell(call_command)
     names = {param.name for param in command.params}

@@ -87,13 +87,13 @@ _OPTIONS: Final = (
 
 @asynccontextmanager
 async def open_conversation(
-    reach: Reach, talk: Talk | None, *, has_progress: bool = True
+    reach: Reach, talk: Talk, *, has_progress: bool = True
 ) -> AsyncIterator[Conversation]:
     """Connect to a server.
 
     Args:
         reach: Which server.
-        talk: What it may ask and say; `None` if nothing of what is asked leads to that.
+        talk: What it may ask and say.
         has_progress: Whether progress is shown.
     """
     notices = Notices(has_progress=has_progress)
@@ -103,23 +103,18 @@ async def open_conversation(
         "on_stderr": notices.stderr_line,
         "on_event": notices.event,
     }
-    if talk is not None:
-        options.update(_callbacks(talk, notices))
+    options.update(_callbacks(talk, notices))
     log = logging.getLogger("wigwag")
     log.addHandler(notices)
     try:
         async with reach.client(**options) as client:
-            if talk is not None and client.capabilities.logging is not UNSET:
-                await _ask_for_log(client, talk.log_level)
+            if talk.log_level != "off" and client.capabilities.logging is not UNSET:
+                level: Any = talk.log_level
+                await client.set_logging_level(level)
             yield Conversation(client, notices)
     finally:
         notices.clear()
         log.removeHandler(notices)
-
-
-async def _ask_for_log(client: Client, level: Any) -> None:
-    if level != "off":
-        await client.set_logging_level(level)
 
 
 def _callbacks(talk: Talk, notices: Notices) -> dict[str, Any]:

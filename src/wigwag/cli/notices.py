@@ -45,11 +45,12 @@ class Notices(logging.Handler):
         is_terminal = self._stream.isatty() and os.environ.get("TERM") != "dumb"
         self._has_progress = has_progress and is_terminal
         self._is_bar_shown = False
-        self._held: list[str] | None = None
+        self._held: list[str] = []
+        self._questions = 0  # that somebody is being asked
 
     def say(self, text: str) -> None:
         """Tell something, in a line of its own."""
-        if self._held is not None:
+        if self._questions:
             self._held.append(text)
             return
         self.clear()
@@ -57,7 +58,7 @@ class Notices(logging.Handler):
 
     def progress(self, step: ProgressNotificationParams) -> None:
         """Show how far a request is, in place of how far it was."""
-        if not self._has_progress or self._held is not None:
+        if not self._has_progress or self._questions:
             return
         columns = shutil.get_terminal_size().columns
         message = "" if step.message is UNSET else f"  {visible(step.message)}"
@@ -101,16 +102,14 @@ class Notices(logging.Handler):
     @contextmanager
     def held(self) -> Iterator[None]:
         """Tell nothing while a person is asked something; it is told afterwards."""
-        if self._held is not None:  # somebody else asks, too
-            yield
-            return
         self.clear()
-        self._held = []
+        self._questions += 1
         try:
             yield
         finally:
-            kept, self._held = self._held, None
-            for text in kept:
+            self._questions -= 1
+            kept, self._held = self._held, []
+            for text in kept:  # it is held again while somebody is asked something else
                 self.say(text)
 
 

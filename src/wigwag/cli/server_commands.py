@@ -38,6 +38,19 @@ class ServerCommand(TargetCommand):
     own_words: str = ""
     own_options: frozenset[str] = frozenset()
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words, and tell whoever writes the arguments of a tool as options."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if "ARGUMENT" not in self.own_words:
+                raise
+            name = error.option_name.lstrip("-")
+            raise click.UsageError(
+                f"{error.format_message()} An argument of a tool or a prompt is written {name}=…",
+                ctx,
+            ) from None
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return what stands behind the name of the command in its usage."""
         pieces = super().collect_usage_pieces(ctx)
@@ -106,8 +119,10 @@ def _params_of(function: Any) -> list[click.Parameter]:
 async def _converse(
     work: Work, reach: Reach, talk: Talk | None, words: list[str], given: dict[str, Any]
 ) -> ExitCode | None:
+    # What is offered may depend on what a client can be asked: so it is the same for all commands.
+    able = Talk(log_level="off") if talk is None else talk
     has_progress = not given["as_json"]
-    async with open_conversation(reach, talk, has_progress=has_progress) as conversation:
+    async with open_conversation(reach, able, has_progress=has_progress) as conversation:
         try:
             return await work(conversation, words, **given)
         except RequestFailed as error:
