@@ -209,7 +209,7 @@ async def test_a_redirect_from_https_to_http_is_followed_without_credentials() -
 
 
 async def test_what_a_server_says_is_told_on_one_line_without_what_it_was_sent() -> None:
-    echo = b"\x1b[2Jno \r\n way, Bearer a-secret-token and key-of-mine \xe2\x80\xae"
+    echo = b"\x1b[2Jno \r\n way, Bearer a-secret-token, key-of-mine, hidden-too \xe2\x80\xae"
     async with answering(always(403, echo, kind="text/plain")) as place:
         given = {"Authorization": "Bearer a-secret-token", "X-Api-Key": "key-of-mine"}
         [finding] = await examine(f"{place.url}?key=hidden-too", headers=given)
@@ -248,3 +248,15 @@ async def test_nothing_is_left_when_nobody_wants_to_know_the_rest() -> None:
             async for _ in checking:
                 break
         assert server.sessions == []
+
+
+async def test_headers_of_the_user_are_sent_besides_those_of_the_protocol() -> None:
+    async with legacy_server() as server:
+        given = {"accept": "text/html", "X-Tenant": "a-tenant"}
+        assert faults(await examine(server.url, headers=given)) == []
+    for request in server.requests:
+        names = [name.lower() for name, _ in request.all_headers]
+        assert len(names) == len(set(names))
+    for request in server.asked("initialize"):
+        assert request.headers["accept"] == "application/json, text/event-stream"
+        assert request.headers["x-tenant"] == "a-tenant"

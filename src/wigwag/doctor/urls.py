@@ -115,7 +115,7 @@ async def _arrive(asker: Asker, facts: Facts) -> tuple[Asker, Exchange | None, l
 
 async def _check_way(asker: Asker, facts: Facts) -> list[Finding]:
     """Look whether there is a connection to be had."""
-    from wigwag.transports.http_client_aiohttp import proxy_of  # noqa: PLC0415 - slow
+    from wigwag.transports.http_client_aiohttp import proxy_of  # noqa: PLC0415 - few ask
 
     url = read_url(asker.url)
     proxy = proxy_of(asker.url)

@@ -9,12 +9,12 @@ from wigwag.bindings.sse import EVENT_STREAM
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.url_checks.exchanges import Asker, Exchange
 from wigwag.doctor.url_checks.messages import JSON_TYPE, MODERN, modern
+from wigwag.schema.error_codes import HEADER_MISMATCH
 
 __all__ = ["check_answer", "check_modern_headers"]
 
 # A minute is what those who check times of tokens commonly forgive.
 _SKEW_FORGIVEN: Final = 60.0
-_HEADER_MISMATCH: Final = -32020
 
 
 def check_answer(asker: Asker, exchange: Exchange, facts: Facts) -> list[Finding]:
@@ -93,7 +93,7 @@ async def check_modern_headers(asker: Asker, exchange: Exchange) -> list[Finding
         asker: What has asked.
         exchange: The answer to `server/discover`.
     """
-    if exchange.error_code == _HEADER_MISMATCH:
+    if exchange.error_code == HEADER_MISMATCH:
         return [
             Finding(
                 "headers-lost",

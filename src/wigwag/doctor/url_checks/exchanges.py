@@ -7,10 +7,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from msgspec import Struct, field
 
+from wigwag._version import __version__
 from wigwag.bindings.http_headers import is_json
 from wigwag.bindings.lines import LineTooLong
 from wigwag.bindings.sse import EVENT_STREAM, SseDecoder, SseEvent
@@ -34,6 +36,9 @@ _MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 
 # Secrets shorter than this would blot out ordinary words.
 _MIN_SECRET_CHARACTERS: Final = 6
+
+# Answers are not compressed unless it is asked for, so that it shows who does it all the same.
+_USUAL: Final = {"Accept-Encoding": "identity", "User-Agent": f"wigwag-doctor/{__version__}"}
 
 State = Literal["whole", "cut", "late", "failed"]
 
@@ -218,12 +223,18 @@ class Asker:
         return Asker(url, headers=self.headers, tls=self.tls, patience=self.patience)
 
     def told(self, text: object) -> str:
-        """Return what a server said: one short line, without the values that it was sent."""
+        """Return what a server said: one short line, without the secrets that it was sent."""
         secrets = [Secret(s) for s in self._secrets()]
         return told(text if isinstance(text, str) else str(text), secrets)
 
+    def _beside(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Return what every request carries, but for what this one has of its own."""
+        own = {name.lower() for name in headers}
+        return {name: value for name, value in self.headers.items() if name.lower() not in own}
+
     def _secrets(self) -> list[str]:
         found = list(self.headers.values())
+        found += [value for _, value in parse_qsl(urlsplit(self.url).query)]
         for value in self.headers.values():
             found += value.split()[1:]  # a token without its scheme
         long = [one for one in found if len(one) >= _MIN_SECRET_CHARACTERS]
@@ -291,13 +302,11 @@ class Asker:
         Raises:
             TransportError: aiohttp is not installed, or certificates cannot be read.
         """
-        from wigwag.transports.http_client_aiohttp import AiohttpEngine  # noqa: PLC0415 - slow
+        from wigwag.transports.http_client_aiohttp import AiohttpEngine  # noqa: PLC0415 - few ask
 
         target = url or self.url
         exchange = Exchange(asked=f"{method} {public_url(target)}")
-        every = self.headers if is_ours else {}
-        # What a library sends by itself would make servers compress, or not be seen.
-        sent = {"Accept-Encoding": "identity", "User-Agent": "wigwag-doctor", **every, **headers}
+        sent = {**_USUAL, **(self._beside(headers) if is_ours else {}), **headers}
         engine = AiohttpEngine(HttpOptions(ssl=self.tls), target)
         response: HttpResponse | None = None
         begun = time.monotonic()

@@ -31,7 +31,7 @@ class Guard(NamedTuple):
 _GUARDS: Final = (
     Guard(
         re.compile(r"Host is not allowed; the server's log says more"),
-        "Wigwag: `allowed_hosts=[{host!r}]` where the server is run",
+        "Wigwag: `allowed_hosts=[{name!r}]` where the server is run",
     ),
     Guard(
         re.compile(r"^Invalid Host header$"),
@@ -114,7 +114,7 @@ def _words(exchange: Exchange) -> str:
 def _setting(words: str, named: str, name: str) -> str:
     for guard in _GUARDS:
         if guard.words.search(words):
-            return guard.setting.format(host=name, name=name, named=named)
+            return guard.setting.format(name=name, named=named)
     return f"whatever lists its allowed hosts (`allowed_hosts`, ALLOWED_HOSTS) needs {name!r}"
 
 

@@ -10,6 +10,7 @@ from wigwag.bindings.sse import EVENT_STREAM
 from wigwag.doctor.findings import Finding
 from wigwag.doctor.url_checks.exchanges import Asker, Exchange, OpenStream
 from wigwag.doctor.url_checks.messages import initialize
+from wigwag.doctor.url_checks.streams import UNBUFFERED
 from wigwag.transports.http_client_engine import is_same_origin, public_url
 
 __all__ = ["check_http_sse", "find_refusal", "has_endpoint"]
@@ -78,8 +79,7 @@ def _nameless(asker: Asker, exchange: Exchange) -> Finding:
             "error",
             "the stream of events opens, and nothing comes through it",
             f"GET {asker.name} → {exchange.status}, no byte within {asker.patience.event:g} s",
-            "let no proxy buffer it: send `X-Accel-Buffering: no` with streams (nginx: "
-            "proxy_buffering off), and see that the server flushes each event",
+            UNBUFFERED,
         )
     return Finding(
         "stream-without-endpoint",
@@ -122,9 +122,7 @@ async def _ask(asker: Asker, stream: OpenStream, url: str) -> Finding | None:
         "the endpoint of HTTP+SSE takes messages, and no answer comes through the stream",
         f"{posted.asked} → {posted.status}; no answer on GET {asker.name} within "
         f"{asker.patience.event:g} s",
-        "let no proxy buffer the stream: send `X-Accel-Buffering: no` with it (nginx: "
-        "proxy_buffering off); with several workers, each request must reach the one that has the "
-        "stream",
+        f"{UNBUFFERED}; with several workers, each request must reach the one that has the stream",
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from wigwag.doctor.findings import Finding
 from wigwag.doctor.url_checks.exchanges import Asker, Exchange
+from wigwag.doctor.url_checks.streams import UNBUFFERED
 
 __all__ = ["explain_answer", "explain_refusal"]
 
@@ -250,7 +251,7 @@ def _stream(asker: Asker, exchange: Exchange) -> Finding:
             "error",
             f"the answer comes as a stream, which {how}",
             asker.shown(exchange),
-            _UNBUFFERED,
+            UNBUFFERED,
         )
     return Finding(
         "stream-without-answer",
@@ -260,12 +261,6 @@ def _stream(asker: Asker, exchange: Exchange) -> Finding:
         "send the response as `data:` of one event, with a blank line behind it; see whether a "
         "proxy cuts the stream",
     )
-
-
-_UNBUFFERED: Final = (
-    "let no proxy buffer it: send `X-Accel-Buffering: no` with streams (nginx: proxy_buffering "
-    "off; compression off), and see that the server flushes each event"
-)
 
 
 def _other(asker: Asker, exchange: Exchange) -> Finding:

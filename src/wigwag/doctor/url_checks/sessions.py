@@ -8,6 +8,7 @@ from typing import Final
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.url_checks.exchanges import Asker, Exchange
 from wigwag.doctor.url_checks.messages import LEGACY, initialized, legacy
+from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
 
 __all__ = ["check_sessions", "end_session", "session_headers"]
 
@@ -18,7 +19,6 @@ _is_visible: Final = re.compile(r"[!-~]+").fullmatch
 _UNKNOWN: Final = "00000000-0000-4000-8000-000000000000"
 _session_words: Final = re.compile(r"session", re.IGNORECASE)
 _version_words: Final = re.compile(r"version", re.IGNORECASE)
-_METHOD_NOT_FOUND: Final = -32601
 
 
 def session_headers(greeting: Exchange) -> dict[str, str]:
@@ -144,7 +144,7 @@ def _lost_id(asker: Asker, greeting: Exchange, refused: Exchange) -> Finding | N
 def _told_reason(asker: Asker, pings: list[Exchange], refused: Exchange) -> Finding | None:
     """Return why a request was refused, where the refusal has only one meaning."""
     evidence = asker.shown(refused)
-    if refused.error_code == _METHOD_NOT_FOUND and refused.status in (200, 404):
+    if refused.error_code == METHOD_NOT_FOUND and refused.status in (200, 404):
         return Finding(
             "ping-not-answered",
             "warning",

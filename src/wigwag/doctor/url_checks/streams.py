@@ -15,12 +15,18 @@ from wigwag.doctor.url_checks.exchanges import Asker, Exchange, OpenStream
 from wigwag.doctor.url_checks.messages import Question, legacy, modern
 from wigwag.doctor.url_checks.sessions import session_headers
 
-__all__ = ["check_progress", "check_standalone_stream", "check_subscription", "judge_progress"]
+__all__ = [
+    "UNBUFFERED",
+    "check_progress",
+    "check_standalone_stream",
+    "check_subscription",
+    "judge_progress",
+]
 
 # Libraries take compressed answers by themselves, so a stream may come compressed.
 _AS_LIBRARIES_DO: Final = {"Accept-Encoding": "gzip, deflate"}
 
-_UNBUFFERED: Final = (
+UNBUFFERED: Final = (
     "let no proxy buffer it: send `X-Accel-Buffering: no` with streams (nginx: proxy_buffering "
     "off); compress no streams; see that the server flushes each event"
 )
@@ -112,7 +118,7 @@ def _held_back(asker: Asker, exchange: Exchange) -> Finding:
         "warning",
         "a stream of events opens, and what is sent through it does not come",
         f"{exchange.asked}: {came} within {asker.patience.event:g} s; answers came at once",
-        _UNBUFFERED,
+        UNBUFFERED,
     )
 
 
@@ -246,7 +252,7 @@ def judge_progress(asker: Asker, found: Exchange, tool: str) -> Finding | None:
         "reports of progress come all at once, together with the result",
         f"{reports} reports and the result of {tool} came within {last - first:.3f} s, "
         f"{first:.1f} s after the call",
-        f"unless the tool does all its work in an instant: {_UNBUFFERED}",
+        f"unless the tool does all its work in an instant: {UNBUFFERED}",
     )
 
 
