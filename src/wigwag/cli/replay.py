@@ -282,7 +282,7 @@ def _print(comparison: Comparison) -> None:
         click.secho(f"{said}: all answered as recorded", fg="green")
     else:
         told = len(otherwise) - differ
-        more = "" if not told else f", and {told} kind{'' if told == 1 else 's'} of notifications"
+        more = f", {told} kind{'' if told == 1 else 's'} of other messages" if told else ""
         click.secho(f"{said}: {differ} answered otherwise{more}", fg="red")
 
 

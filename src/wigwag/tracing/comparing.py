@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Final
 from msgspec import Struct
 
 from wigwag.client.targets import opener_for
+from wigwag.schema import NOTIFICATIONS_PROGRESS
 from wigwag.tracing.conversation import Entry
 from wigwag.tracing.differences import Difference, IgnoredPaths, differences
 from wigwag.tracing.performing import OPAQUE, perform
@@ -28,12 +29,12 @@ _MADE_UP: Final = (
 
 
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of one recorded request, or of all notifications of a kind.
+    """What came of one recorded request, or of all that the server said by itself, of one kind.
 
     Attributes:
-        method: Of the request, or of the notifications.
+        method: Of the request, or of what the server said.
         subject: What it is about: the name of a tool, a URI.
-        id: That of the request in the recording; `None` for notifications.
+        id: That of the request in the recording; `None` for what the server said by itself.
         at: When it was sent in the recording.
         failure: Why there is no answer now, if there is none.
         differences: Where the two differ.
@@ -56,7 +57,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """What came of playing a recorded client against a server.
 
     Attributes:
-        outcomes: What came of each request, in order, and then of the notifications.
+        outcomes: What came of each request, in order, and then of what the server said by itself.
         redacted: The requests from which something secret had been taken out: they were sent like
             that, and may well be answered otherwise.
         recording: What was said this time.
@@ -189,7 +190,7 @@ def _said(answer: Entry | None) -> dict[str, Any]:
 
 
 def _on_the_way(cue: Cue) -> dict[str, list[Entry]]:
-    """Return progress and questions that came before an answer, by their methods."""
+    """Return the progress that came before an answer."""
     return _by_method(
         line.entry
         for line in cue.lines
@@ -198,9 +199,9 @@ def _on_the_way(cue: Cue) -> dict[str, list[Entry]]:
 
 
 def _own_accord(script: Script) -> dict[str, list[Entry]]:
-    """Return all other notifications, by their methods.
+    """Return all other notifications and what the client was asked, by their methods.
 
-    Which request they came with depends on chance: of log messages, for one.
+    Which request they came with may be chance: servers speak when they have something to say.
     """
     return _by_method(
         line.entry
@@ -211,7 +212,7 @@ def _own_accord(script: Script) -> dict[str, list[Entry]]:
 
 
 def _is_bound(entry: Entry) -> bool:
-    return entry.kind == "request" or entry.method == "notifications/progress"
+    return entry.method == NOTIFICATIONS_PROGRESS
 
 
 def _by_method(entries: Iterable[Entry]) -> dict[str, list[Entry]]:

@@ -63,7 +63,7 @@ async def test_a_server_that_answers_the_same_is_alike() -> None:
     comparison = await replay_against(told.recording, ReplayServer(told.recording))
     assert comparison.is_alike, comparison
     assert [outcome.id for outcome in comparison.outcomes if outcome.id is not None] == [0, 1, "u"]
-    assert len(comparison.outcomes) == 5
+    assert len(comparison.outcomes) == 6
 
 
 async def test_each_difference_is_named_with_both_sides() -> None:
