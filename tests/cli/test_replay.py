@@ -202,3 +202,8 @@ def test_a_pattern_that_cannot_be_read_is_told(recording: Path) -> None:
         ran = here(recording, "--against", against, "--ignore", "a[")
         assert ran.exit_code == ExitCode.USAGE
         assert "'a[' is no path" in ran.stderr
+
+
+def test_a_server_cannot_have_its_recording_on_the_standard_input() -> None:
+    ran = here("-")
+    assert (ran.exit_code, "name a file" in ran.stderr) == (ExitCode.USAGE, True)

@@ -127,6 +127,8 @@ def replay_command(recording: str, against: str | None, **options: Any) -> None:
     if against is None:
         _check_options(context, _OF_CLIENTS, "for --against")
         _check_no_command(context)
+        if recording == "-" and not options["http"]:
+            raise click.UsageError("the standard input is for messages here: name a file", context)
         serve = {name: options[name] for name in _OF_SERVERS}
         _serve(read_given(recording), **serve)
     else:
@@ -296,6 +298,7 @@ def _print_outcome(outcome: Outcome, failure: str) -> None:
     import msgspec  # noqa: PLC0415 - as above
 
     from wigwag.client.terminal_lines import visible, visible_lines  # noqa: PLC0415
+    from wigwag.tracing.json_text import encode_json  # noqa: PLC0415
 
     head = f"{outcome.method} {outcome.subject}".strip()
     if outcome.id is not None:
@@ -307,7 +310,7 @@ def _print_outcome(outcome: Outcome, failure: str) -> None:
     for each in outcome.differences[:_MAX_SHOWN]:
         click.echo(f"    {visible(each.path)}")
         for name, value in (("recorded", each.recorded), ("now", each.now)):
-            text = "nothing" if value is msgspec.UNSET else msgspec.json.encode(value).decode()
+            text = "nothing" if value is msgspec.UNSET else encode_json(value).decode()
             text = text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
             click.echo(f"        {name + ':':9} {visible(text)}")
     more = len(outcome.differences) - _MAX_SHOWN

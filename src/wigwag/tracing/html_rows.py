@@ -6,11 +6,11 @@ import json
 import shlex
 from typing import Any, Final
 
-import msgspec
 from msgspec import Raw, Struct, field
 
 from wigwag.schema import CLIENT_INFO_KEY, SERVER_INFO_KEY
 from wigwag.tracing.conversation import Conversation, Entry
+from wigwag.tracing.json_text import encode_json
 from wigwag.tracing.records import (
     ClosedRecord,
     EndRecord,
@@ -167,7 +167,7 @@ class _Rows:
         self._entries += entries
         for entry in entries:
             # As it was sent: a number may have more digits than a decoder keeps.
-            raw = record.message if len(entries) == 1 else Raw(_encode(entry.message))
+            raw = record.message if len(entries) == 1 else Raw(encode_json(entry.message))
             self._add_message(entry, raw)
 
     def _add_message(self, entry: Entry, raw: Raw) -> None:
@@ -288,13 +288,6 @@ def _http_of(part: HttpPart | None) -> dict[str, Any]:
 
 def _clipped(text: str) -> str:
     return " ".join(text[: MAX_CHARACTERS * 2].split())[:MAX_CHARACTERS]
-
-
-def _encode(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (UnicodeEncodeError, OverflowError):
-        return json.dumps(value).encode()
 
 
 def _part(entry: Entry, name: str) -> dict[str, Any]:

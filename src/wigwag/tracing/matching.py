@@ -18,6 +18,7 @@ from wigwag.schema import (
 )
 from wigwag.schema.error_codes import UNSUPPORTED_PROTOCOL_VERSION
 from wigwag.tracing.differences import differences, fits
+from wigwag.tracing.json_text import encode_json
 from wigwag.tracing.script import Cue, Script, meta_of, params_of
 
 __all__ = ["Asked", "NotRecorded", "Prompter", "asked_of"]
@@ -197,7 +198,7 @@ def _unlike(nearest: Cue, asked: Asked) -> str:
 def _shown(value: Any) -> str:
     if value is msgspec.UNSET:
         return "absent"
-    text = msgspec.json.encode(value).decode("utf-8", "replace")
+    text = encode_json(value).decode()
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 

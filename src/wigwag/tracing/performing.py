@@ -16,7 +16,7 @@ from msgspec import Raw, Struct
 from wigwag._version import __version__
 from wigwag.bindings.mirrored_parameters import mirrored_parameters
 from wigwag.client.targets import Opener
-from wigwag.errors import ConnectionClosed, HttpStatusError, McpError
+from wigwag.errors import ConnectionClosed, HttpStatusError, McpError, RemoteProtocolError
 from wigwag.jsonrpc.codec import UNDECODABLE, encode_error
 from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
 from wigwag.schema import (
@@ -28,6 +28,7 @@ from wigwag.schema import (
 )
 from wigwag.tracing.conversation import Entry
 from wigwag.tracing.differences import fits
+from wigwag.tracing.json_text import encode_json
 from wigwag.tracing.records import (
     EndRecord,
     JunkRecord,
@@ -138,7 +139,7 @@ class _Performer:
             started=self._log.started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             wigwag=__version__,
             transport="stdio",
-            target=[self._opener.name],
+            target=self._opener.url or self._opener.name,
         )
         records = [*self._log.records, EndRecord(at=self._log.now())]
         return Performance(
@@ -206,7 +207,7 @@ class _Performer:
         message = self._rewritten(entry)
         if REDACTED in json.dumps(message.get("params")):
             self._unredacted.append(f"{entry.method} {entry.subject}".strip())
-        data = msgspec.json.encode(message)
+        data = encode_json(message)
         self._log.message("client", data)
         if entry.kind == "request":
             number = self._own_ids[id(entry)]
@@ -299,6 +300,9 @@ class _Side:
         for data in messages:
             if isinstance(data, bytes):
                 self._take_data(data)
+                continue
+            error = RemoteProtocolError(f"the server sent more than {data.limit} bytes at once")
+            self._fail_all(error)  # whose answer it was cannot be told
 
     def end_of_input(self) -> None:
         """The server says nothing more; why, `connection_lost` tells."""
@@ -321,7 +325,7 @@ class _Side:
         if refusal is None:
             waiting.set_exception(error)
         else:
-            self._take(msgspec.json.encode({**refusal, "id": request_id}), refusal, request_id)
+            self._take(encode_json({**refusal, "id": request_id}), refusal, request_id)
 
     def request_held(self, request_id: Any) -> None:
         """Somebody logs in."""
@@ -342,10 +346,13 @@ class _Side:
 
     def _lose(self, reason: Exception) -> None:
         self.lost = reason
+        self._fail_all(reason)
+        self.news.set()
+
+    def _fail_all(self, reason: Exception) -> None:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(reason)
-        self.news.set()
 
     def _take_data(self, data: bytes) -> None:
         try:
@@ -355,7 +362,7 @@ class _Side:
             return
         for message in decoded if isinstance(decoded, list) else [decoded]:
             if isinstance(message, dict):
-                raw = msgspec.json.encode(message) if isinstance(decoded, list) else data
+                raw = encode_json(message) if isinstance(decoded, list) else data
                 self._take(raw, message, message.get("id"))
 
     def _take(self, data: bytes, message: dict[str, Any], number: Any) -> None:
@@ -399,7 +406,7 @@ class _Side:
             reason = f"the recorded client was not asked this: {question['method']}"
             data = encode_error(number, METHOD_NOT_FOUND, reason)
         else:
-            data = msgspec.json.encode({**recorded, "id": number})
+            data = encode_json({**recorded, "id": number})
         self._log.message("client", data)
         self.connection.send([data])
 

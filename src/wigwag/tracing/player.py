@@ -140,6 +140,8 @@ class Player:
         except UNDECODABLE as error:
             self._refuse(None, PARSE_ERROR, f"Parse error: {error}")
             return
+        if message == []:
+            self._refuse(None, INVALID_REQUEST, "Invalid Request: an empty array")
         for each in message if isinstance(message, list) else [message]:
             self._take(each)
 
@@ -148,6 +150,11 @@ class Player:
         task = self._by_id.get(_key(request_id))
         if task is not None:
             task.cancel()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being played."""
+        return not self._tasks
 
     async def idle(self) -> None:
         """Wait until nothing is being played."""
@@ -165,9 +172,9 @@ class Player:
         match message:
             case {"method": str(), "id": str() | int()}:
                 self._take_request(message)
-            case {"method": str(method)}:
+            case {"method": str(method)} if "id" not in message:
                 self._take_notification(method, message.get("params"))
-            case {"id": request_id}:
+            case {"id": request_id} if "method" not in message:
                 waiting = self._stage.waiting.pop(_key(request_id), None)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(None)

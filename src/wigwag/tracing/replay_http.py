@@ -83,6 +83,8 @@ class ReplayApp:
         """End all streams."""
         for stop in self._open:
             stop.set()
+        for session in (self._sessionless, *self._sessions.values()):
+            await session.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection of an ASGI server."""
@@ -225,7 +227,7 @@ class _Session:
 
     def keep(self, player: Player) -> None:
         """Let a player go on that has nobody to answer."""
-        self._players.append(player)
+        self._players = [each for each in (*self._players, player) if not each.is_idle]
 
     async def tell(self, answer: Answer) -> None:
         """Speak on that stream for as long as it is open."""

@@ -106,7 +106,7 @@ class ReplayServer:
             )
             run_http(app, self.info.name, host, port)
         elif transport == "stdio":
-            self._exit = os._exit  # as a crash would: nothing is tidied up
+            self._exit = _leave_as
             process.run_stdio(self)
         elif transport == "tcp":
             process.run_tcp(self, host, port)
@@ -212,6 +212,13 @@ class _Served:
         """Play nothing more, and close the connection."""
         await self.player.aclose()
         await self._connection.aclose()
+
+
+def _leave_as(exit_code: int) -> None:
+    """End this process as another has ended: with its code, or by the same signal."""
+    if exit_code < 0:
+        os.kill(os.getpid(), -exit_code)
+    os._exit(exit_code)  # nothing is tidied up
 
 
 # How long answers have after the end of the input.

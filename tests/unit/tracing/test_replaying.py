@@ -241,7 +241,13 @@ async def test_a_request_that_is_taken_back_is_not_answered_any_more() -> None:
 
 async def test_what_is_no_message_is_answered_with_an_error() -> None:
     async with Host(ReplayServer(Told().recording)) as host:
-        for broken, code in ((b"{", -32700), (b"[5]", -32600), (b"{}", -32600)):
+        for broken, code in (
+            (b"{", -32700),
+            (b"[5]", -32600),
+            (b"{}", -32600),
+            (b"[]", -32600),
+            (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+        ):
             host.says(broken)
             assert (await host.hears())["error"]["code"] == code
         host.says(b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]')

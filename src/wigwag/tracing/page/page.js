@@ -371,6 +371,7 @@ $("keys").onclick = help;
 addEventListener("beforeprint", () => {
   if (list.shown.length <= 3000) list.renderAll();
 });
+addEventListener("afterprint", () => list.redrawAll());
 
 addFilters();
 tellFacts();
