@@ -172,23 +172,25 @@ class _Examination:
         self._on_step("connecting to it")
         client = ways.client()
         try:
-            await client.connect()
-        except McpError as error:
-            await client.close()
-            if not is_explained:
-                async for finding in self._of_refusal(ways.opener, error):
+            refusal = await _refusal_of(client)
+            if refusal is None:
+                async for finding in self._of_contents(client):
                     yield finding
-            return
+        finally:
+            await client.close()
+        if refusal is None:
+            async for finding in self._of_eras(ways.opener):
+                yield finding
+        elif not is_explained:
+            async for finding in self._of_refusal(ways.opener, refusal):
+                yield finding
+
+    async def _of_contents(self, client: Client) -> AsyncIterator[Finding]:
         self.facts["revision"] = client.revision
         if client.server_info is not None:
             self.facts["server"] = f"{client.server_info.name} {client.server_info.version}"
-        try:
-            self._on_step("looking at what it offers")
-            async for finding in check_contents(client, patience=self._patience, facts=self.facts):
-                yield finding
-        finally:
-            await client.close()
-        async for finding in self._of_eras(ways.opener):
+        self._on_step("looking at what it offers")
+        async for finding in check_contents(client, patience=self._patience, facts=self.facts):
             yield finding
 
     async def _of_eras(self, opener: Opener) -> AsyncIterator[Finding]:
@@ -214,6 +216,15 @@ class _Examination:
                 str(error),
                 "see what the server says, and whether it is an MCP server at all",
             )
+
+
+async def _refusal_of(client: Client) -> McpError | None:
+    """Connect a client; return why that cannot be, if it cannot."""
+    try:
+        await client.connect()
+    except McpError as error:
+        return error
+    return None
 
 
 def _ways(target: Any, patience: Patience, **options: Any) -> Ways:
