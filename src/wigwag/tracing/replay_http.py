@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplayApp"]
 
-_logger = logging.getLogger("wigwag.replay")
+_logger = logging.getLogger("wigwag.http")
 
 _SESSION_ID: Final = b"mcp-session-id"
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
