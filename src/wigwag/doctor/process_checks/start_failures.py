@@ -79,10 +79,15 @@ async def explain_end(ending: Ending) -> Finding:
             "let it read its standard input until that ends: most SDKs do so in `run()` or "
             "`connect()`, which must be called and awaited",
         )
+    usual = "put right what its last words complain of"
+    if not ending.last_words:
+        usual = (
+            f"it does not say why: start it by hand, `{ending.start.title}`, and let it log more"
+        )
     return ending.finding(
         "crash-at-start",
         f"the server ends before it answers: {ending.manner}",
-        _CODES.get(ending.exit_code, "put right what its last words complain of"),
+        _CODES.get(ending.exit_code, usual),
     )
 
 

@@ -63,7 +63,7 @@ async def test_its_last_words_tell(stderr: str, code: str, told: str) -> None:
         (-11, "crash-at-start", "native packages"),
         (-9, "crash-at-start", "memory"),
         (127, "crash-at-start", "absolute path"),
-        (-200, "crash-at-start", "last words"),
+        (-200, "crash-at-start", "start it by hand, `zoo`"),
     ],
 )
 async def test_its_exit_code_tells(exit_code: int, code: str, told: str) -> None:
