@@ -227,6 +227,7 @@ for line in sys.stdin:
 def test_at_a_terminal_it_has_colours_and_ends_with_ctrl_c() -> None:
     program = "print('ready', flush=True); import time; time.sleep(600)"
     with wigwag_at_terminal("trace", "--", sys.executable, "-c", program) as person:
+        person.see("there is no host; type messages, one a line, and Ctrl+D at the end")
         person.see("\x1b[33m")
         person.see("junk: ready")
         person.type(CTRL_C)

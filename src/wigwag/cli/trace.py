@@ -111,6 +111,8 @@ def trace_command(
         cwd=cwd,
         headers=pairs(context, headers, ":", "--header", "NAME: VALUE"),
     )
+    # Whoever passes something on gets the interpreter soon, though others are busy.
+    sys.setswitchinterval(0.0005)
     try:
         found = _resolved(named_target(context, target, server), given)
         if isinstance(found, _Process):
@@ -183,11 +185,14 @@ def _trace_process(server: _Process, shown: Shown) -> int:
     from wigwag.tracing.redaction import Redaction  # noqa: PLC0415 - for this command alone
     from wigwag.tracing.stdio_relay import StandardStreams, relay_stdio  # noqa: PLC0415
 
-    # Whoever passes something on gets the interpreter at once, though others are busy.
-    sys.setswitchinterval(0.0005)
     redaction = Redaction(shown.redact, server.env)
     started = datetime.now().astimezone()
     target = redaction.words(server.command)
+    if sys.stdin is not None and sys.stdin.isatty():
+        click.echo(
+            "wigwag trace: there is no host; type messages, one a line, and Ctrl+D at the end",
+            err=True,
+        )
     with outlets_of(shown, "stdio", target, started, STDERR) as outlets:
         code = relay_stdio(
             server.command,

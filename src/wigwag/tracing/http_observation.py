@@ -223,6 +223,8 @@ class HttpObservation:
         where = text_of(data) if isinstance(data, bytes) else text_of(data.head)
         exchange.session = self._session(_session_of(where)) or exchange.session
         text = f"messages go to {self._redaction.url(where)}"
+        if "://" in where:
+            text += ", which leads past the relay"
         return self._http(piece, HttpPart(status=200, session=exchange.session), text)
 
     def _whole(self, exchange: _Exchange, piece: HttpPiece, side: _Side) -> Iterator[Record]:

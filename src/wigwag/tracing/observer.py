@@ -59,7 +59,7 @@ class Observer:
         while self._waiting.qsize() > _MAX_WAITING and self._thread.is_alive():
             time.sleep(0.001)
 
-    def close(self, *, timeout: float = 5.0) -> None:
+    def close(self, *, timeout: float = 30.0) -> None:
         """Look at what is left.
 
         Args:

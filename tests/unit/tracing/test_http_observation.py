@@ -141,6 +141,15 @@ def test_the_older_transport_has_its_session_too() -> None:
     assert (accepted.http.status, accepted.text) == (202, "Accepted")
 
 
+def test_an_endpoint_elsewhere_is_told_as_such() -> None:
+    told = Observed()
+    told.asks("GET /sse")
+    where = b"event: endpoint\ndata: http://a.example/messages\n\n"
+    _, endpoint, _ = told.answers("200 OK", EVENTS, body=where)
+    assert isinstance(endpoint, HttpRecord)
+    assert endpoint.text == "messages go to http://a.example/messages, which leads past the relay"
+
+
 def test_what_carries_no_message_is_told_with_what_it_says() -> None:
     told = Observed()
     assert only(told.asks("DELETE /mcp"), HttpRecord).http.method == "DELETE"
