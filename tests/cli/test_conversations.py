@@ -1,5 +1,6 @@
 """Clients, and the people who use them."""
 
+import asyncio
 import logging
 from pathlib import Path
 
@@ -46,6 +47,21 @@ async def test_a_server_without_a_log_is_not_asked_for_a_level() -> None:
     async with open_conversation(Reach(target=peer.open, mode="legacy"), Talk()):
         await peer.settle()
         assert peer.unread == []
+
+
+async def test_a_server_that_sets_no_level_is_used_all_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    peer = PeerServer("2025-11-25", capabilities={"logging": {}, "tools": {}})
+    asking = asyncio.create_task(ask(Reach(target=peer.open, mode="legacy"), "list tools"))
+    peer.refuse(await peer.next("logging/setLevel"), -32601, "no such\x1b[2J method")
+    peer.reply(
+        await peer.next("tools/list"), tools=[{"name": "t", "inputSchema": {"type": "object"}}]
+    )
+    await asking
+    captured = capsys.readouterr()
+    assert "sets no level: no such\\x1b[2J method" in captured.err
+    assert "  t\n" in captured.out
 
 
 async def test_what_the_library_warns_of_is_told_while_it_lasts(

@@ -99,6 +99,7 @@ async def call_command(
         print_json(raw)
     elif result.is_error:
         _tell_failure(name, result)
+        printer.print([each for each in result.content if not isinstance(each, TextContent)])
     else:
         _print(result, printer)
     return ExitCode.FAILED if result.is_error else None
@@ -144,7 +145,7 @@ async def _as_task(
     """Call a tool as a task, and tell how it stands until it is done."""
     client = conversation.client
     task = (await client.call_tool_as_task(name, arguments)).task
-    conversation.notices.say(f"wigwag: this is task {task.task_id}")
+    conversation.notices.say(f"wigwag: this is task {visible_lines(task.task_id)}")
     waiting = asyncio.create_task(client.get_task_result(task.task_id))
     told = ""
     try:

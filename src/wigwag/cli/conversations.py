@@ -14,6 +14,8 @@ from msgspec import UNSET, Struct
 from wigwag import Client
 from wigwag.cli.notices import Notices
 from wigwag.cli.targets import Reach
+from wigwag.client.terminal_lines import visible
+from wigwag.errors import RequestFailed
 
 __all__ = ["Conversation", "Talk", "open_conversation", "talk_options"]
 
@@ -109,12 +111,18 @@ async def open_conversation(
     try:
         async with reach.client(**options) as client:
             if talk.log_level != "off" and client.capabilities.logging is not UNSET:
-                level: Any = talk.log_level
-                await client.set_logging_level(level)
+                await _ask_for_log(client, talk.log_level, notices)
             yield Conversation(client, notices)
     finally:
         notices.clear()
         log.removeHandler(notices)
+
+
+async def _ask_for_log(client: Client, level: Any, notices: Notices) -> None:
+    try:
+        await client.set_logging_level(level)
+    except RequestFailed as error:  # what was asked for works without
+        notices.say(f"wigwag: the server has a log, and sets no level: {visible(str(error))}")
 
 
 def _callbacks(talk: Talk, notices: Notices) -> dict[str, Any]:

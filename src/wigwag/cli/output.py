@@ -22,8 +22,22 @@ json_option: Final = click.option(
 
 def print_json(value: Any) -> None:
     """Print a value as JSON: indented for people at a terminal, one line for programs."""
-    indent = 2 if sys.stdout.isatty() else None
-    click.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+    if not sys.stdout.isatty():
+        click.echo(json.dumps(value, ensure_ascii=False))
+        return
+    lines = json.dumps(value, ensure_ascii=False, indent=2).split("\n")
+    click.echo("\n".join(map(_without_controls, lines)))
+
+
+def _without_controls(line: str) -> str:
+    """Return a line of JSON that means the same, and does not control a terminal."""
+    if line.isprintable():
+        return line
+    return "".join(each if each.isprintable() else _escaped(each) for each in line)
+
+
+def _escaped(each: str) -> str:
+    return f"\\u{ord(each):04x}" if ord(each) <= 0xFFFF else json.dumps(each)[1:-1]
 
 
 def has_colours(stream: TextIO) -> bool:
