@@ -175,6 +175,22 @@ time.sleep(600)
         assert running.wait(PATIENCE) == 7
 
 
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    program = """
+import os, signal
+print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, flush=True)
+os.kill(os.getppid(), signal.SIGHUP)
+os.read(0, 1)
+"""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with tracing(program, tmp_path) as running:
+            out, _ = running.communicate(timeout=PATIENCE)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (running.returncode, out) == (0, b"True\n")
+
+
 def test_a_server_that_is_deaf_to_a_signal_is_killed(tmp_path: Path) -> None:
     with tracing(DEAF, tmp_path) as running:
         assert running.stdout is not None

@@ -303,6 +303,7 @@ def _passing_signals_on(relay: _StdioRelay) -> Iterator[None]:
     before = {
         number: signal.signal(number, lambda received, _: relay.signal(received))
         for number in numbers
+        if signal.getsignal(number) != signal.SIG_IGN  # so does the server, then
     }
     try:
         yield
