@@ -19,6 +19,7 @@ from tests.zoo.configurations import CONFIGURATIONS
 from tests.zoo.contents import ZOO
 from tests.zoo.urls import PATIENTS
 from wigwag.doctor.configurations import diagnose_configuration
+from wigwag.doctor.content_checks.listing import KINDS
 from wigwag.doctor.diagnosing import diagnose
 from wigwag.doctor.patience import Patience
 from wigwag.transports.stdio_client import StdioServerParameters
@@ -26,6 +27,9 @@ from wigwag.transports.stdio_client import StdioServerParameters
 pytestmark = pytest.mark.anyio
 
 PAGE: Final = ROOT / "docs" / "my-server-does-not-connect.md"
+
+DOCTOR: Final = ROOT / "src" / "wigwag" / "doctor"
+KEBAB: Final = r"[a-z]+(?:-[a-z0-9]+)+"
 
 # Who does not answer, or does not leave, must not be waited for as long as all others.
 PATIENCE: Final = {
@@ -86,6 +90,16 @@ CODES_OF: Final[dict[str, Callable[[Proof], Awaitable[list[str]]]]] = {
 @pytest.mark.parametrize("proof", proofs_of(PAGE), ids=str)
 async def test_the_doctor_finds_what_the_page_says(proof: Proof) -> None:
     assert proof.code in await CODES_OF[proof.place](proof)
+
+
+def test_the_table_has_all_that_is_found_in_contents() -> None:
+    files = [DOCTOR / "contents.py", DOCTOR / "eras.py", *(DOCTOR / "content_checks").glob("*.py")]
+    sources = "".join(file.read_text("utf-8") for file in files)
+    codes = set(re.findall(rf'(?:^\s+|else )"({KEBAB})"(?:,| if)', sources, re.MULTILINE))
+    kinds = [kind.name.replace(" ", "-") for kind in KINDS]
+    codes |= {f"{fault}-{kind}" for fault in ("duplicate", "malformed") for kind in kinds}
+    table = PAGE.read_text("utf-8").partition("## All that is found")[2].partition("## Still")[0]
+    assert set(re.findall(rf"`({KEBAB})`", table)) - {"x-mcp-header"} == codes
 
 
 def test_every_entry_of_the_page_has_a_proof() -> None:

@@ -18,6 +18,7 @@ from wigwag.client.terminal_lines import visible, visible_lines
 from wigwag.doctor.diagnosing import diagnose
 from wigwag.doctor.findings import Diagnosis, Facts, Finding
 from wigwag.doctor.patience import Patience
+from wigwag.schema import REVISIONS
 
 __all__ = ["doctor_command"]
 
@@ -229,9 +230,18 @@ def _of_facts(facts: Facts) -> str:
     told = [
         visible(str(facts["server"])) if "server" in facts else "",
         f"revision {facts['revision']}" if "revision" in facts else "",
+        _spoken(facts.get("revisions", {})),
         f"first answer after {facts['seconds_to_answer']:.1f} s"
         if "seconds_to_answer" in facts
         else "",
     ]
     words = ", ".join(filter(None, told))
     return f" ({words})" if words else ""
+
+
+def _spoken(revisions: dict[str, str]) -> str:
+    """Say which revisions work, of those that were tried."""
+    works = [revision for revision, outcome in revisions.items() if outcome == "works"]
+    if not works:
+        return ""
+    return "speaks every revision" if len(works) == len(REVISIONS) else f"speaks {', '.join(works)}"

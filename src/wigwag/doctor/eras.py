@@ -8,12 +8,12 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
 from wigwag.client.targets import Open, Opener
 from wigwag.doctor.content_checks.capabilities import check_undeclared
 from wigwag.doctor.content_checks.grouping import grouped
+from wigwag.doctor.content_checks.shapes import check_modern_members, fault_of
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.interview import Interview, interview
 from wigwag.doctor.patience import Patience
@@ -244,8 +244,9 @@ async def _discover(asked: Interview, attempt: Attempt) -> list[Finding]:
         return []
     attempt.result = result
     attempt.tools = await _tools(asked, LATEST_MODERN)
-    problem = _problem_of(result, DiscoverResult)
-    return [] if problem is None else [_malformed(SERVER_DISCOVER, problem)]
+    problem = fault_of(result, DiscoverResult)
+    broken = [] if problem is None else [_malformed(SERVER_DISCOVER, problem)]
+    return [*broken, *check_modern_members(SERVER_DISCOVER, result)]
 
 
 async def _tools(asked: Interview, modern: str | None) -> list[str] | None:
@@ -377,20 +378,11 @@ def _about_tools(legacy: list[str] | None, modern: list[str]) -> Iterator[Findin
     )
 
 
-def _problem_of(result: dict[str, Any], type_: Any) -> str | None:
-    """Say what keeps a result from being one of a type."""
-    try:
-        msgspec.convert(result, type_)
-    except msgspec.ValidationError as error:
-        return str(error)
-    return None
-
-
 def _problem_of_greeting(result: dict[str, Any], *, is_process: bool) -> str | None:
     """Say what is wrong with an answer to `initialize`, unless it was told of the process."""
     if is_process and any(check_answer_to_initialize({"result": result})):
         return None
-    return _problem_of(result, InitializeResult)
+    return fault_of(result, InitializeResult)
 
 
 def _malformed(method: str, problem: str) -> Finding:

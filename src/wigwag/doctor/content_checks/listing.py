@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from wigwag.client.client import Client
 from wigwag.doctor.content_checks.capabilities import unanswered
+from wigwag.doctor.content_checks.shapes import check_modern_members, fault_of
 from wigwag.doctor.findings import Finding
 from wigwag.errors import RemoteProtocolError, RequestFailed, RequestTimedOut
 from wigwag.jsonrpc.codes import METHOD_NOT_FOUND
@@ -92,7 +93,7 @@ async def list_everything(client: Client, kind: Kind) -> Listed:
     except (RemoteProtocolError, RequestTimedOut) as error:
         listed.findings.append(_fails(kind, str(error)))
     for index, item in enumerate(listed.items):
-        problem = _problem_of(item, kind.item_type)
+        problem = fault_of(item, kind.item_type)
         if problem is not None:
             listed.findings.append(_malformed_item(kind, _name_of(item, kind, index), problem))
     listed.findings += _duplicates(listed)
@@ -109,7 +110,7 @@ async def _read_pages(client: Client, listed: Listed) -> None:
         if fault is not None:
             listed.findings.append(_malformed_list(kind, fault))
         if client.revision in MODERN_REVISIONS and not before:
-            listed.findings += _about_hints(kind, page)
+            listed.findings += check_modern_members(kind.method, page)
         items = page.get(kind.member) if isinstance(page, dict) else None
         if not isinstance(items, list):
             return
@@ -140,25 +141,6 @@ def _page_fault(page: Any, kind: Kind) -> str | None:
     return None
 
 
-def _about_hints(kind: Kind, page: Any) -> list[Finding]:
-    """Tell what each result of this kind has in the modern era, and this one lacks."""
-    wanted = ("resultType", "ttlMs", "cacheScope")
-    missing = [name for name in wanted if isinstance(page, dict) and name not in page]
-    if not missing:
-        return []
-    return [
-        Finding(
-            "modern-members-missing",
-            "warning",
-            "results lack what 2026-07-28 demands of them, and strict hosts refuse them",
-            f"{kind.method}: no {', '.join(missing)}",
-            'put `"resultType": "complete"` into every result, and `ttlMs` and `cacheScope` into '
-            "those of lists, discover and resources (0 and `private` are safe)",
-            kind.method,
-        )
-    ]
-
-
 def _duplicates(listed: Listed) -> list[Finding]:
     kind = listed.kind
     names = Counter(item[kind.key] for item in listed.items if isinstance(item.get(kind.key), str))
@@ -181,14 +163,6 @@ def _duplicates(listed: Listed) -> list[Finding]:
 def _name_of(item: dict[str, Any], kind: Kind, index: int) -> str:
     name = item.get(kind.key) or item.get("name")
     return name if isinstance(name, str) and name else f"{kind.member}[{index}]"
-
-
-def _problem_of(item: Any, type_: type[Any]) -> str | None:
-    try:
-        msgspec.convert(item, type_)
-    except msgspec.ValidationError as error:
-        return str(error)
-    return None
 
 
 def _malformed_item(kind: Kind, name: str, problem: str) -> Finding:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
-
 from wigwag.client.client import Client
 from wigwag.doctor.content_checks.media import check_icons
+from wigwag.doctor.content_checks.shapes import fault_of
 from wigwag.doctor.findings import Finding
 from wigwag.errors import RequestFailed, RequestTimedOut
 from wigwag.schema import MISSING_REQUIRED_CLIENT_CAPABILITY, PROMPTS_GET, GetPromptResult
@@ -62,18 +61,17 @@ async def _get(client: Client, name: str) -> Finding | None:
         return _fails(name, error)
     if isinstance(result, dict) and result.get("resultType", "complete") != "complete":
         return None
-    try:
-        msgspec.convert(result, GetPromptResult)
-    except msgspec.ValidationError as error:
-        return Finding(
-            "malformed-prompt-result",
-            "error",
-            "what a prompt gives is not as its schema wants it; strict hosts refuse it",
-            str(error),
-            "give `messages`, each with a role, user or assistant, and one block of content",
-            name,
-        )
-    return None
+    fault = fault_of(result, GetPromptResult)
+    if fault is None:
+        return None
+    return Finding(
+        "malformed-prompt-result",
+        "error",
+        "what a prompt gives is not as its schema wants it; strict hosts refuse it",
+        fault,
+        "give `messages`, each with a role, user or assistant, and one block of content",
+        name,
+    )
 
 
 def _fails(name: str, error: Exception) -> Finding:

@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
 from wigwag.client.client import Client
 from wigwag.doctor.content_checks.media import check_icons, check_mime_type
+from wigwag.doctor.content_checks.shapes import fault_of
 from wigwag.doctor.findings import Finding
 from wigwag.errors import RequestFailed, RequestTimedOut
 from wigwag.schema import (
@@ -142,10 +141,9 @@ def _about_contents(result: Any, uri: str) -> Iterator[Finding]:
 
 
 def _fault_of(result: Any) -> str | None:
-    try:
-        msgspec.convert(result, ReadResourceResult)
-    except msgspec.ValidationError as error:
-        return str(error)
+    fault = fault_of(result, ReadResourceResult)
+    if fault is not None:
+        return fault
     for contents in result["contents"]:
         if ("text" in contents) == ("blob" in contents):
             return "contents have a text or a blob, one of the two"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
-
 from wigwag.client.client import Client
+from wigwag.doctor.content_checks.shapes import fault_of
 from wigwag.doctor.findings import Finding
 from wigwag.errors import RequestFailed, RequestTimedOut
 from wigwag.schema import TOOLS_CALL, CallToolResult
@@ -56,18 +55,17 @@ def _may_be_called(tool: dict[str, Any]) -> bool:
 
 
 def _about_result(result: dict[str, Any], tool: dict[str, Any]) -> Finding | None:
-    try:
-        decoded = msgspec.convert(result, CallToolResult)
-    except msgspec.ValidationError as error:
+    fault = fault_of(result, CallToolResult)
+    if fault is not None:
         return Finding(
             "malformed-tool-result",
             "error",
             "what a tool returns is not as the protocol wants it, and strict hosts refuse it",
-            str(error),
+            fault,
             "give `content`, an array of blocks (it may be empty)",
             tool["name"],
         )
-    if decoded.is_error:
+    if result.get("isError"):
         return None
     if "structuredContent" not in result:
         return _breaks("there is no structuredContent", tool)
