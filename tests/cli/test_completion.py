@@ -4,29 +4,35 @@ import shutil
 import subprocess
 
 import pytest
+from click.shell_completion import BashComplete
 
 from tests.cli.program import wigwag
 from tests.e2e.host import PATIENCE
+from wigwag.cli.commands import wigwag as group
 
 
 @pytest.mark.parametrize(
-    ("words", "offered"),
+    ("words", "typed", "offered"),
     [
-        ("wigwag pi", ["plain,ping"]),
-        ("wigwag ping --er", ["plain,--era"]),
-        ("wigwag ping --era m", ["plain,modern"]),
-        ("wigwag auth log", ["plain,login", "plain,logout"]),
-        ("wigwag run ser", ["file,ser"]),
-        ("wigwag ping ser", ["file,ser"]),
+        ([], "pin", [("plain", "ping")]),
+        (["ping"], "--er", [("plain", "--era")]),
+        (["ping", "--era"], "m", [("plain", "modern")]),
+        (["auth"], "log", [("plain", "login"), ("plain", "logout")]),
+        (["run"], "ser", [("file", "ser")]),
+        (["ping"], "ser", [("file", "ser")]),
     ],
 )
-def test_commands_options_values_and_files_are_offered(words: str, offered: list[str]) -> None:
-    asked = {
-        "_WIGWAG_COMPLETE": "bash_complete",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split()) - 1),
-    }
-    assert wigwag(env=asked).out.splitlines() == offered
+def test_commands_options_values_and_files_are_offered(
+    words: list[str], typed: str, offered: list[tuple[str, str]]
+) -> None:
+    shell = BashComplete(group, {}, "wigwag", "_WIGWAG_COMPLETE")
+    found = shell.get_completions(words, typed)
+    assert [(each.type, each.value) for each in found] == offered
+
+
+def test_a_shell_that_asks_is_answered() -> None:
+    asked = {"_WIGWAG_COMPLETE": "bash_complete", "COMP_WORDS": "wigwag pin", "COMP_CWORD": "1"}
+    assert wigwag(env=asked).out == "plain,ping\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -7,6 +7,7 @@ import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -26,7 +27,7 @@ from tests.e2e.host import (
     wait_until,
 )
 from tests.e2e.person import CTRL_D
-from wigwag import connect_sync
+from wigwag import connect_sync, run_server
 from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.run import run_command
 
@@ -165,8 +166,6 @@ def test_options_that_make_no_sense_are_told(arguments: tuple[str, ...], what: s
     ("arguments", "what"),
     [
         (("servre.py",), "there is no file servre.py; did you mean server.py?"),
-        (("server.py", "--http", "--path", "mcp"), "the path begins with a slash"),
-        (("server.py", "--http", "--workers", "2", "--reload"), "1 together with `reload`"),
         (("server.py", "--http", "--workers", "2", "--path", "x"), "begins with a slash"),
     ],
 )
@@ -217,6 +216,24 @@ def test_a_host_stays_connected_while_code_that_has_changed_is_loaded_again(
     assert text_of(version(5)) == "3"
     host.close_input()
     assert host.exit_code(within=SOON) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"transport": "http", "workers": 2, "reload": True}, "1 together with `reload`"),
+        ({"transport": "http", "workers": 2, "sessions": True}, "one of the workers only"),
+        ({"transport": "http", "reload": True, "stores": object()}, "to other processes"),
+        ({"transport": "tcp", "reload": True}, "`workers` and `reload` are not for tcp"),
+        ({"transport": "unix"}, "a unix socket needs a path"),
+        ({"transport": "carrier pigeon"}, "there is no transport 'carrier pigeon'"),
+    ],
+)
+def test_options_that_exclude_each_other_are_told_before_anything_is_loaded(
+    options: dict[str, Any], what: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(what)):
+        run_server("nothing.py", **options)
 
 
 # --- over sockets and HTTP

@@ -115,8 +115,17 @@ def _run_stdio_reloading(code: Code, watch: Sequence[str]) -> None:
     # A server that a host starts needs none of it as a rule.
     from wigwag.server.code_changes import CodeChanges  # noqa: PLC0415
     from wigwag.server.stdio_reloading import run_stdio_reloading  # noqa: PLC0415
-    from wigwag.transports.stdio_server import take_standard_streams  # noqa: PLC0415
+    from wigwag.transports.stdio_server import (  # noqa: PLC0415
+        is_interactive,
+        take_standard_streams,
+    )
 
+    if is_interactive():
+        print(  # noqa: T201 - to a person, who would see nothing
+            "wigwag: this speaks JSON-RPC on its standard input and output, for a host that "
+            "starts it; --http serves over HTTP. Ctrl+D ends it.",
+            file=sys.stderr,
+        )
     changes = CodeChanges([code_folder(code.target)], watch)
     run_stdio_reloading(code, take_standard_streams(), changes)
 

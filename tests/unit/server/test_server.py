@@ -284,3 +284,11 @@ def test_a_tool_that_clients_would_refuse_for_its_header_is_refused(server: Serv
         server.tool(find)
     assert names(server) == []
     assert server._description.mirrored == {}
+
+
+def test_a_key_is_shared_with_other_processes_unless_a_server_has_its_own() -> None:
+    shared, own = b"s" * 32, b"o" * 32
+    plain, keyed = Server("kite"), Server("kite", state_keys=[own])
+    for server in (plain, keyed):
+        server.share_state_key(shared)
+    assert (plain._state_keys, keyed._state_keys) == ((shared,), (own,))
