@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from math import inf
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
@@ -36,6 +36,7 @@ from wigwag.protocol.events import (
 from wigwag.protocol.peer import decode_error_data
 from wigwag.protocol.server import Members, ServerProtocol
 from wigwag.runtime.failures import describe_failure
+from wigwag.runtime.tasks import start_task
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import LoggingLevel
 
@@ -46,28 +47,10 @@ if TYPE_CHECKING:  # few servers need any of this
 
 _logger = logging.getLogger("wigwag.server")
 
-T = TypeVar("T")
-
 # What is answered elsewhere, as a subscription is when it ends, comes out as `None`.
 Outcome = Struct | Members | None
 Handler = Callable[[RequestReceived, "Dispatch"], Outcome | Coroutine[Any, Any, Outcome]]
 Hear = Callable[[NotificationReceived, "Dispatch"], None]
-
-if sys.version_info >= (3, 12):
-
-    def start_task(
-        work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop
-    ) -> asyncio.Task[T]:
-        """Start a task, and run it up to its first suspension at once: most are done then."""
-        return asyncio.Task(work, loop=loop, eager_start=True)
-
-else:
-
-    def start_task(
-        work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop
-    ) -> asyncio.Task[T]:
-        """Start a task; this Python cannot run it before the next turn of the event loop."""
-        return asyncio.Task(work, loop=loop)
 
 
 class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are slow to make
@@ -100,7 +83,7 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
         self._hear = hear
         self._max_calls = max_calls
         self._handlers = handlers
-        self._loop = loop
+        self.loop = loop
         self._wire = wire
         self._tasks: dict[RequestReceived, asyncio.Task[Outcome]] = {}
         self._paces: dict[RequestReceived, ProgressPace] = {}
@@ -134,7 +117,7 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
             return
         if not (request.last_progress < progress < inf and self.protocol.is_in_flight(request)):
             return
-        now = self._loop.time()
+        now = self.loop.time()
         pace = self._paces.get(request)
         if pace is None:
             from wigwag.runtime.progress_pace import ProgressPace  # noqa: PLC0415 - see above
@@ -150,13 +133,13 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
 
         pace.hold(Report(progress, total, message))
         if pace.timer is None:
-            pace.timer = self._loop.call_later(pace.wait(), self._send_held, request, pace)
+            pace.timer = self.loop.call_later(pace.wait(), self._send_held, request, pace)
 
     def _send_held(self, request: RequestReceived, pace: ProgressPace) -> None:
         pace.timer, held = None, pace.held
         if held is not None:
             pace.held = None
-            pace.may_go(self._loop.time())
+            pace.may_go(self.loop.time())
             self.protocol.send_progress(request, *held)
             self._flush_soon()
 
@@ -197,8 +180,8 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
             RequestTimedOut: It did not answer in time; it was told to stop.
             ConnectionClosed: It has gone.
         """
-        future: asyncio.Future[Raw] = self._loop.create_future()
-        asked = self.protocol.send_request(method, params, now=self._loop.time())
+        future: asyncio.Future[Raw] = self.loop.create_future()
+        asked = self.protocol.send_request(method, params, now=self.loop.time())
         asked.token = future
         self._flush_soon()
         try:
@@ -207,7 +190,7 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
         except TimeoutError:
             self.protocol.forget(asked, "timed out")
             self._flush_soon()
-            waited = self._loop.time() - asked.sent_at
+            waited = self.loop.time() - asked.sent_at
             why = f"{timeout:g} s without an answer"
             raise RequestTimedOut(method, waited, why) from None
         except asyncio.CancelledError:
@@ -245,13 +228,13 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
     def _serve(self, request: RequestReceived) -> None:
         try:
             outcome = self._handlers[request.method](request, self)
-        except Exception as error:  # noqa: BLE001 - every request is answered
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - all are answered
             self._fail(request, error)
             return
         if type(outcome) is not CoroutineType:
             self._succeed(request, outcome)  # type: ignore[arg-type]
             return
-        task: asyncio.Task[Outcome] = start_task(outcome, self._loop)
+        task: asyncio.Task[Outcome] = start_task(outcome, self.loop)
         if task.done():  # and so, nearly always, its result is at hand
             if self._paces:
                 self._end_progress(request)
@@ -339,7 +322,7 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
         """Send once a turn of the event loop, however much is to be sent in it."""
         if not self._is_flush_due:
             self._is_flush_due = True
-            self._loop.call_soon(self._flush)
+            self.loop.call_soon(self._flush)
 
     def _messages_to_send(self) -> list[bytes]:
         self._is_flush_due = False

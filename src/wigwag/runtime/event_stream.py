@@ -16,8 +16,8 @@ from math import inf
 from typing import Any, Final
 
 from wigwag.bindings.sse import encode_event, encode_events
-from wigwag.runtime.dispatch import start_task
 from wigwag.runtime.permits import Permit
+from wigwag.runtime.tasks import start_task
 from wigwag.stores.contract import EventStore
 from wigwag.transports.asgi import Answer
 

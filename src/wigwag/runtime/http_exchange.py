@@ -22,10 +22,11 @@ from wigwag.jsonrpc.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
-from wigwag.runtime.dispatch import Dispatch, Handler, Hear, start_task
+from wigwag.runtime.dispatch import Dispatch, Handler, Hear
 from wigwag.runtime.event_stream import EventStream
 from wigwag.runtime.http_sessions import LiveSession
 from wigwag.runtime.permits import Permit, ScopesMissing, permit_in
+from wigwag.runtime.tasks import start_task
 from wigwag.runtime.wire_log import WireLog
 from wigwag.schema import INITIALIZE, SUBSCRIPTIONS_LISTEN, LoggingLevel
 from wigwag.stores.contract import Stores
@@ -283,7 +284,7 @@ class HttpExchange(Dispatch):
         if is_done and self._stream is None and self._is_whole(messages):
             self._is_complete = True
             # Kept, for the event loop does not keep a task alive.
-            self._completing = start_task(self._complete(messages), loop=self._loop)
+            self._completing = start_task(self._complete(messages), loop=self.loop)
         else:
             self._push(messages)
 
@@ -309,7 +310,7 @@ class HttpExchange(Dispatch):
             log = session.new_log(self._around.stores, self._around.retry)
         self._stream = stream = EventStream(
             self._answer,
-            self._loop,
+            self.loop,
             log=log,
             on_detached=self._lose_connection,
             on_end=self._leave,

@@ -55,19 +55,19 @@ class ServerConnection(Dispatch):
         self._input_ended = False
         self._changes: dict[Change, None] = {}  # to be reported soon, each once
         self._closing: asyncio.Task[None] | None = None
-        self._closed = self._loop.create_future()
+        self._closed = self.loop.create_future()
         connection.start(self)
 
     def publish(self, change: Change) -> None:
         """Tell the client of a change, if it wants to know; may be called in any thread."""
-        if asyncio._get_running_loop() is self._loop:
+        if asyncio._get_running_loop() is self.loop:
             self._publish_soon(change)
         else:
-            self._loop.call_soon_threadsafe(self._publish_soon, change)
+            self.loop.call_soon_threadsafe(self._publish_soon, change)
 
     def _publish_soon(self, change: Change) -> None:
         if not self._changes:
-            self._loop.call_later(CHANGES_DELAY, self._publish)
+            self.loop.call_later(CHANGES_DELAY, self._publish)
         self._changes[change] = None
 
     def _publish(self) -> None:
@@ -101,7 +101,7 @@ class ServerConnection(Dispatch):
         if not self._tasks:
             self._close_soon()
         else:
-            self._loop.call_later(DRAIN_TIMEOUT, self._close_soon)
+            self.loop.call_later(DRAIN_TIMEOUT, self._close_soon)
 
     def connection_lost(self, reason: Exception | None) -> None:
         """Stop what still runs: nobody hears its answer."""
@@ -126,7 +126,7 @@ class ServerConnection(Dispatch):
 
     def _close_soon(self) -> None:
         if self._closing is None:
-            self._closing = self._loop.create_task(self._close())
+            self._closing = self.loop.create_task(self._close())
 
     async def _close(self) -> None:
         try:

@@ -160,7 +160,7 @@ class Handlers:
 
     def call_tool(
         self, request: RequestReceived, connection: Dispatch, context: AnyContext = None
-    ) -> Coroutine[Any, Any, Outcome]:
+    ) -> Outcome | Coroutine[Any, Any, Outcome]:
         """Answer `tools/call`."""
         name = request.params.name
         tool = self._tools.active.get(name)
@@ -171,6 +171,8 @@ class Handlers:
             raise unknown("tool", name, seen)
         if tool.owner is not self._server:
             return self._elsewhere(tool, tool.call, request, connection, context)
+        if context is None and tool.is_immediate:
+            return tool.call_at_once(request, connection.loop)
         return tool.call(request, connection, context)
 
     # --- lists

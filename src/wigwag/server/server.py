@@ -17,8 +17,9 @@ from msgspec import UNSET
 from wigwag.errors import TransportError
 from wigwag.protocol.events import NotificationReceived
 from wigwag.protocol.server import CacheHint, ServerProtocol
-from wigwag.runtime.dispatch import Dispatch, Handler, start_task
+from wigwag.runtime.dispatch import Dispatch, Handler
 from wigwag.runtime.server_connection import ServerConnection
+from wigwag.runtime.tasks import start_task
 from wigwag.runtime.threads import WorkerThreads
 from wigwag.schema import REVISIONS, Implementation
 from wigwag.server.catalogue import OnDuplicate

@@ -13,6 +13,7 @@ from msgspec.structs import astuple
 from wigwag.errors import LocalProtocolError, RequestFailed
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import Members, encode_members
+from wigwag.runtime.at_once import run_at_once, waits_for_nothing
 from wigwag.runtime.dispatch import Dispatch
 from wigwag.runtime.failures import deliberate_failure, log_failure, must_pass, text_of
 from wigwag.schema import CallToolResult, InputRequiredResult, Tool
@@ -51,6 +52,8 @@ class ToolFeature(Feature[Tool]):
         self._parameters = function.parameters
         self._decode = function.parameters.decode
         self._direct = function.parameters.function if function.is_direct else None
+        self.is_immediate = self._direct is not None and waits_for_nothing(self._direct)
+        """Whether it can be called by `call_at_once`."""
 
     async def call(
         self, request: RequestReceived, connection: Dispatch, context: Context[Any] | None
@@ -79,6 +82,25 @@ class ToolFeature(Feature[Tool]):
                     return value
             result = self._output.to_result(value, request.revision)
             # Encoded here, where what JSON has no form for still is the tool's failure.
+            return result if isinstance(result, tuple) else self._encoded(result, request)
+        except RequestFailed:
+            raise
+        except BaseException as error:
+            if must_pass(error):
+                raise
+            return self._failed(error)
+
+    def call_at_once(
+        self, request: RequestReceived, loop: asyncio.AbstractEventLoop
+    ) -> Struct | Members:
+        """Call the tool as `call` does, without a coroutine, as its function waits for nothing."""
+        try:
+            try:
+                arguments: Any = self._decode(request.params.arguments)
+            except Exception:  # noqa: BLE001 - as in `call`
+                arguments = self._parameters.read(request.params.arguments)
+            value = run_at_once(self._direct(*astuple(arguments)), loop)  # type: ignore[misc]
+            result = self._output.to_result(value, request.revision)
             return result if isinstance(result, tuple) else self._encoded(result, request)
         except RequestFailed:
             raise
