@@ -3,7 +3,8 @@
 # the Python of .venv.
 
 .DEFAULT_GOAL := check
-.PHONY: demo test test-newest check lint types imports format bench soak conformance interop clean
+.PHONY: demo test test-newest check lint types imports format bench soak conformance peers interop \
+	clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
@@ -24,11 +25,13 @@ BENCH_DEV := .venv-bench/.installed
 BENCH_PEERS := .venv-bench-mcp/.installed .venv-bench-fastmcp/.installed .venv-bench-node/.installed
 # Many tests wait for processes and sockets, so that more of them run than there are cores.
 SIDE_BY_SIDE := -n 3 --dist worksteal
-# Where tests run on a second Python. What is said on pages, how pytest is extended and what no input
-# may do is the same on every Python: it is tested on that one alone, quicker and without coverage.
+# Where tests run on a second Python. What is said on pages, how pytest is extended, what no input or
+# peer may do and what the sources look like is the same on every Python: it is tested on that one alone,
+# quicker and without coverage. The commands and the doctor, which start many processes, are not.
 HAS_NEWEST := $(if $(filter-out $(BASE_VERSION),$(NEWEST_VERSION)),yes)
-TESTED_ONCE := --ignore=tests/docs --ignore=tests/e2e/test_pytest_plugin.py \
-	--ignore=tests/properties
+TESTED_ON_NEWEST := tests/docs tests/e2e/test_pytest_plugin.py tests/faults tests/properties \
+	tests/test_benchmarks.py tests/test_conformance.py tests/test_layout.py tests/test_public_api.py
+TESTED_ON_BASE := tests/cli tests/doctor
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 # Hundreds of processes are started by tests; without bytecode each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -56,7 +59,7 @@ format: $(DEV)
 
 test: $(DEV)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q $(SIDE_BY_SIDE) $(if $(HAS_NEWEST),$(TESTED_ONCE)) $(ARGS)
+	$(BIN)/coverage run -m pytest -q $(SIDE_BY_SIDE) $(if $(HAS_NEWEST),$(TESTED_ON_NEWEST:%=--ignore=%)) $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 ifdef HAS_NEWEST
@@ -64,7 +67,7 @@ ifdef HAS_NEWEST
 endif
 
 test-newest: $(NEWEST_DEV)
-	.venv-$(NEWEST_VERSION)/bin/python -m pytest -q $(SIDE_BY_SIDE) $(ARGS)
+	.venv-$(NEWEST_VERSION)/bin/python -m pytest -q $(SIDE_BY_SIDE) $(TESTED_ON_BASE:%=--ignore=%) $(ARGS)
 
 # Bytecode first: import and start times mean nothing without it.
 bench: $(BENCH_DEV) $(BENCH_PEERS)
@@ -79,8 +82,11 @@ soak: $(BENCH_DEV)
 conformance: $(DEV)
 	$(BIN)/python conformance/run.py $(ARGS)
 
-interop: $(DEV)
+# Others' toolkits and servers, a browser and a proxy: what `interop` talks to.
+peers: $(DEV)
 	$(BIN)/python tests/interop/setup.py
+
+interop: peers
 	$(BIN)/python -m pytest -q tests/interop $(ARGS)
 
 clean:

@@ -105,7 +105,8 @@ class ToolFeature(Feature[Tool]):
         except RequestFailed:
             raise
         except BaseException as error:
-            if must_pass(error):
+            # Nobody can cancel what waits for nothing.
+            if must_pass(error) and not isinstance(error, asyncio.CancelledError):
                 raise
             return self._failed(error)
 
