@@ -229,6 +229,20 @@ async def test_a_value_that_the_host_asks_for_is_noted(tmp_path: Path) -> None:
     assert await codes_of_entry(file, entry, "servers") == ["input-without-value"]
 
 
+@pytest.mark.parametrize("file", ["claude_desktop_config.json", "mcp.json"])
+async def test_a_variable_that_the_server_is_given_is_for_the_server_to_fill_in(
+    tmp_path: Path, file: str
+) -> None:
+    args = [*HEALTHY["args"], "--header", "Authorization:${ZOO_HEADER}"]
+    entry = {**HEALTHY, "args": args, "env": {"ZOO_HEADER": "Bearer lion-king-12"}}
+    assert await codes_of_entry(tmp_path / file, entry) == []
+
+
+async def test_a_variable_that_is_passed_on_and_not_there_is_told(tmp_path: Path) -> None:
+    entry = {**HEALTHY, "env": {"NO_ZOO_HERE": "${NO_ZOO_HERE}"}}
+    assert await codes_of_entry(tmp_path / "mcp.json", entry) == ["environment-variable-absent"]
+
+
 async def test_hosts_differ_in_what_they_take(tmp_path: Path) -> None:
     url = {"url": "http://127.0.0.1:1/mcp"}
     desktop = tmp_path / "claude_desktop_config.json"

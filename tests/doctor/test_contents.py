@@ -79,6 +79,17 @@ async def test_who_has_nothing_to_check_schemas_with_is_told(
     assert diagnosis.is_healthy
 
 
+async def test_prompts_are_got_as_hosts_do_it() -> None:
+    def get(params: Message) -> Message:
+        # As servers do that check their arguments, be they all optional.
+        assert params["arguments"] == {}
+        return {"messages": []}
+
+    prompt = {"name": "recommend", "arguments": [{"name": "word"}]}
+    animal = Animal(prompts=[prompt], answers={"prompts/get": get})
+    assert (await diagnosis_of(animal, PATIENT)).codes == []
+
+
 async def test_only_tools_that_read_and_need_nothing_are_called() -> None:
     called = []
 

@@ -5,8 +5,10 @@ import sys
 import pytest
 
 from tests.cli.program import KITEBASE
+from tests.interaction.http_server import HttpRequest
 from tests.zoo.urls.authorization import guarded
 from tests.zoo.urls.old_ways import HttpSse
+from tests.zoo.urls.patients import legacy_server
 from wigwag import Server
 from wigwag.doctor.diagnosing import diagnose
 from wigwag.doctor.patience import Patience
@@ -82,6 +84,17 @@ async def test_a_token_is_sent_and_never_told() -> None:
         sent = {request.headers.get("authorization") for request in server.asked("initialize")}
     assert diagnosis.codes == ["token-refused"]
     assert sent == {"Bearer a-secret-token"}
+    assert "a-secret-token" not in str(diagnosis)
+
+
+async def test_a_token_that_the_server_repeats_in_what_it_says_is_not_told() -> None:
+    async def refuse(request: HttpRequest) -> None:
+        await request.refuse(200, -32000, f"no tools for {request.headers['authorization']}")
+
+    async with legacy_server(tools__list=refuse) as server:
+        patience = Patience(answer=30.0, idle=0.1)
+        diagnosis = await diagnose(server.url, auth="a-secret-token", patience=patience)
+    assert "list-fails" in diagnosis.codes
     assert "a-secret-token" not in str(diagnosis)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.docs.pages import ROOT
 from tests.docs.proofs import Proof, proofs_of
 from tests.doctor.in_memory import connect_to
-from tests.doctor.test_processes import AT_ONCE, PATIENT, SOON, TALKATIVE, of_zoo
+from tests.doctor.test_processes import AT_ONCE, PATIENT, SOON, of_zoo
 from tests.doctor.test_processes import examine as examine_process
 from tests.zoo.commands import COMMANDS
 from tests.zoo.configurations import CONFIGURATIONS
@@ -36,8 +36,8 @@ PATIENCE: Final = {
     "answers-only-at-the-end": SOON,
     "initialize-unanswered": SOON,
     "id-zero-unanswered": SOON,
-    "serves-http": TALKATIVE,
-    "waits-for-a-person": TALKATIVE,
+    "serves-http": AT_ONCE,
+    "waits-for-a-person": AT_ONCE,
     "no-answer": AT_ONCE,
     "does-not-exit": Patience(start=60, answer=60, exit=0.1, slow_start=60, quiet=0.05),
 }

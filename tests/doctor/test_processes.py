@@ -10,7 +10,10 @@ import pytest
 
 from wigwag.doctor.findings import Facts, Finding
 from wigwag.doctor.patience import Patience
+from wigwag.doctor.process_checks.conversation import Conversation
 from wigwag.doctor.process_checks.process_table import all_processes
+from wigwag.doctor.process_checks.silence import explain_silence
+from wigwag.doctor.process_checks.watched_process import WatchedProcess
 from wigwag.doctor.processes import check_process
 from wigwag.transports.stdio_client import StdioServerParameters
 
@@ -31,8 +34,6 @@ SOON = Patience(start=0.6, answer=60, exit=60, slow_start=60, quiet=0.05)
 """For those who do not answer the first question."""
 AT_ONCE = Patience(start=0.6, answer=0.6, exit=60, slow_start=60, quiet=0.05)
 """For those who answer nothing."""
-TALKATIVE = Patience(start=3, answer=0.6, exit=60, slow_start=60, quiet=0.05)
-"""For those who answer nothing, and have to have said before why that is."""
 
 
 async def examine(
@@ -119,9 +120,45 @@ async def test_who_stays_silent_is_told() -> None:
 async def test_who_says_why_it_does_not_answer_is_believed(
     name: str, code: str, evidence: str
 ) -> None:
-    (found,) = await examine(of_zoo(name), TALKATIVE)
+    (found,) = await examine(of_zoo(name), AT_ONCE)
     assert found.code == code
     assert evidence in found.evidence
+
+
+async def silence_of(process: WatchedProcess, then: StdioServerParameters) -> Finding:
+    """Explain why a process does not answer, of a server that is started otherwise from now on."""
+
+    async def start_again() -> WatchedProcess:
+        return await WatchedProcess.start(then.command, then.args, env={}, cwd=None)
+
+    asked = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}
+    try:
+        return await explain_silence(Conversation(process, PATIENT), asked, start_again, PATIENT)
+    finally:
+        await process.end()
+
+
+async def test_a_server_that_answers_when_it_is_started_again_was_slow_and_nothing_else() -> None:
+    silent = of_zoo("silent")
+    process = await WatchedProcess.start(silent.command, silent.args, env={}, cwd=None)
+    found = await silence_of(process, of_zoo("healthy"))
+    assert (found.code, found.severity) == ("slow-start", "warning")
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("See https://zoo.example/docs", "no-answer"),
+        ("Server started at 2026-11-30 10:30:00", "no-answer"),
+        ("Server started on port 80", "serves-http"),
+        ("Listening on :8080", "serves-http"),
+        ("Serving at https://localhost/mcp", "serves-http"),
+    ],
+)
+async def test_where_a_silent_server_listens_is_told_by_what_it_says(said: str, code: str) -> None:
+    says = f"import sys; print({said!r}, file=sys.stderr); sys.stdin.read()"
+    (found,) = await examine(StdioServerParameters(sys.executable, ["-S", "-c", says]), AT_ONCE)
+    assert (found.code, found.evidence) == (code, said)
 
 
 async def test_a_healthy_server_has_no_findings() -> None:

@@ -122,6 +122,30 @@ async def test_that_pages_of_the_inspector_are_refused_is_noted() -> None:
         assert await noted(server) == ["origin-refused"]
 
 
+async def test_that_an_unknown_session_is_taken_for_a_bad_request_is_noted() -> None:
+    async def check(request: HttpRequest) -> None:
+        if request.headers.get("mcp-session-id") == "s-1":
+            await request.result()
+        else:
+            await request.refuse(400, -32000, "Bad Request: No valid session ID provided")
+
+    answers = {"initialize": greeting(session="s-1"), "DELETE": always(200)}
+    async with legacy_server(session=None, ping=check, **answers) as server:
+        assert "unknown-session-not-404" in await noted(server)
+
+
+@pytest.mark.parametrize("token", [None, "a-secret-token"])
+async def test_pages_need_no_leave_for_a_token_where_none_is_wanted(token: str | None) -> None:
+    page = ("Access-Control-Allow-Origin", "*")
+    taken = "content-type, mcp-protocol-version, mcp-session-id"
+    allow = always(204, headers=(page, ("Access-Control-Allow-Headers", taken)))
+    answers = {"OPTIONS": allow, "initialize": greeting(page)}
+    given = {} if token is None else {"Authorization": f"Bearer {token}"}
+    async with legacy_server(session=None, **answers) as server:
+        found = await examine(server.url, headers=given)
+    assert faults(found) == ([] if token is None else ["cors-incomplete"])
+
+
 async def test_that_a_stream_ends_by_itself_is_noted() -> None:
     async def end(request: HttpRequest) -> None:
         await request.stream(b": here\n\n")

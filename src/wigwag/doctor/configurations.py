@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from wigwag.client.configuration import UrlServer, load_configuration, read_configuration
+from wigwag.client.configuration import ServerEntry, UrlServer, read_configuration
+from wigwag.client.variables import Variables
 from wigwag.doctor.configuration_checks.entries import check_entry
 from wigwag.doctor.configuration_checks.files import check_file, servers_in
 from wigwag.doctor.configuration_checks.hosts import ConfiguredHost, configurations_here, host_of
@@ -123,14 +125,21 @@ class _Entry:
 
     def _target(self) -> StdioServerParameters | UrlServer:
         """Return what the host starts or connects to."""
-        entry = load_configuration(
-            {"mcpServers": {self._name: self._fields}},
-            workspace_folder=self._host.folder_for(self._path),
-        )[self._name]
-        target = entry.resolve()
+        target = ServerEntry(self._name, self._fields, self._variables()).resolve()
         if isinstance(target, StdioServerParameters) and target.cwd is None:
             return replace(target, cwd=self._host.folder_for(self._path))
         return target
+
+    def _variables(self) -> Variables:
+        """Return what variables stand for; those that the server is given, it fills in itself."""
+        given = self._fields.get("env")
+        own = {
+            name: f"${{{name}}}"
+            for name, value in (given.items() if isinstance(given, Mapping) else ())
+            if not re.search(rf"\$\{{(?:env:)?{re.escape(name)}\b", str(value))  # passed on
+        }
+        folder = self._host.folder_for(self._path).absolute()
+        return Variables(workspace_folder=folder, environment={**own, **os.environ})
 
     def _unresolved(self, error: ValueError) -> Finding:
         text = str(error)

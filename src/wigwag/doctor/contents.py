@@ -90,7 +90,7 @@ class _Examination:
         self._findings += check_tools(tools, is_modern=is_modern)
         self._findings += check_templates(self.listed["resource template"])
         self._findings += check_introduction(
-            self._client.server_info, self._client.instructions, self._names()
+            self._client.server_info, self._client.instructions, self._names(), self._arguments()
         )
         self.step = "what it declares"
         self._findings += await check_declared(self._client, prompts, resources)
@@ -118,6 +118,18 @@ class _Examination:
             for key in ("name", "uri", "uriTemplate")
             if isinstance(item.get(key), str)
         }
+
+    def _arguments(self) -> set[str]:
+        found: set[str] = set()
+        for tool in self.listed["tool"]:
+            schema = tool.get("inputSchema")
+            taken = schema.get("properties") if isinstance(schema, dict) else None
+            found.update(taken if isinstance(taken, dict) else ())
+        for prompt in self.listed["prompt"]:
+            taken = prompt.get("arguments")
+            for one in taken if isinstance(taken, list) else ():
+                found.add(str(one.get("name")) if isinstance(one, dict) else "")
+        return found
 
 
 def _dies(step: str, error: TransportError) -> Finding:

@@ -112,11 +112,18 @@ async def diagnose(  # noqa: PLR0913 - each is a keyword of its own
         if isinstance(auth, str) and auth != "oauth":
             sent = {**sent, "Authorization": f"Bearer {auth}"}
         on_way = partial(check_url, found.url, headers=sent, tls=ssl, call=call)
+        secrets = _secrets_in(sent)
         findings = [
-            finding
+            without_secrets(finding, secrets)
             async for finding in examination.of_url(on_way, ways, has_login=auth is not None)
         ]
     return Diagnosis(title, gravest_first(findings), examination.facts)
+
+
+def _secrets_in(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of headers, and tokens without their schemes, each under some name."""
+    values = [part for value in headers.values() for part in (value, *value.split()[1:])]
+    return {f"secret {at}": value for at, value in enumerate(values)}
 
 
 def _misspelt(target: Any) -> Finding | None:

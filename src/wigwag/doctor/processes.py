@@ -213,7 +213,7 @@ class _Checkup:
                 "stderr-flood",
                 "warning",
                 f"the server writes {process.error_bytes // 1024} KiB to its standard error, "
-                "before it was asked for anything",
+                "though it was asked for next to nothing",
                 process.stderr[:300],
                 "lower its log level: hosts keep all of it, and some do not read it, so that the "
                 "server stands still",

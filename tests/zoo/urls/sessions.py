@@ -95,12 +95,12 @@ async def odd_session_id() -> AsyncIterator[Place]:
 
 
 @patient("unknown-session-not-404")
-async def answers_unknown_sessions_with_400() -> AsyncIterator[Place]:
+async def fails_over_unknown_sessions() -> AsyncIterator[Place]:
     async def check(request: HttpRequest) -> None:
         if request.headers.get("mcp-session-id") == "s-1":
             await request.result()
         else:
-            await request.refuse(400, -32000, "Bad Request: No valid session ID provided")
+            await request.answer(500, b"KeyError: session", kind="text/plain")
 
     answers = {"initialize": greeting(session="s-1"), "DELETE": always(200)}
     async with legacy_server(session=None, ping=check, **answers) as server:

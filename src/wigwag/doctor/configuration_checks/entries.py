@@ -39,7 +39,7 @@ _OFTEN_MEANT: Final = {
     "cmd": "command",
     "path": "command",
 }
-_VARIABLE: Final = re.compile(r"\$\{[^{}]+\}")
+_VARIABLE: Final = re.compile(r"\$\{([^{}]+)\}")
 _OPTION: Final = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?", re.DOTALL)
 
 
@@ -216,6 +216,8 @@ def _values(fields: Mapping[str, Any], host: ConfiguredHost) -> Iterator[_Told]:
                 "write the real value",
             )
         elif not host.fills_in and (found := _VARIABLE.search(value)):
+            if place.startswith("args[") and found[1] in _names_in_env(fields):
+                continue  # the server is given it, and fills it in, as `mcp-remote` does
             yield (
                 "variable-not-filled-in",
                 "error",
@@ -223,6 +225,11 @@ def _values(fields: Mapping[str, Any], host: ConfiguredHost) -> Iterator[_Told]:
                 found[0],
                 "write the value itself",
             )
+
+
+def _names_in_env(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    env = fields.get("env")
+    return env if isinstance(env, Mapping) else {}
 
 
 def _secrets(fields: Mapping[str, Any]) -> Iterator[_Told]:

@@ -25,7 +25,10 @@ _MAX_NAMES: Final = 2000
 
 
 def check_introduction(
-    info: Implementation | None, instructions: str | None, names: Collection[str]
+    info: Implementation | None,
+    instructions: str | None,
+    names: Collection[str],
+    arguments: Collection[str],
 ) -> Iterator[Finding]:
     """Yield what is wrong with the name and the instructions of a server.
 
@@ -33,6 +36,7 @@ def check_introduction(
         info: What it calls itself; `None` if it does not say.
         instructions: What it wants the model to know.
         names: The names of all that it offers.
+        arguments: The names of all that these take.
     """
     if info is None or not info.name.strip():
         yield Finding(
@@ -56,7 +60,7 @@ def check_introduction(
         return
     for word in list(dict.fromkeys(_names_in(instructions)))[:_MAX_WORDS]:
         near = difflib.get_close_matches(word, names, n=1, cutoff=_ALIKE)
-        if word not in names and near:
+        if word not in names and word not in arguments and near:
             yield Finding(
                 "instructions-name-nothing",
                 "warning",

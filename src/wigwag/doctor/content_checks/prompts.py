@@ -54,7 +54,8 @@ def _needs_arguments(prompt: dict[str, Any]) -> bool:
 
 async def _get(client: Client, name: str) -> Finding | None:
     try:
-        result = await client.request(PROMPTS_GET, {"name": name})
+        # Hosts send `arguments` without any in it, and some servers fail where it is absent.
+        result = await client.request(PROMPTS_GET, {"name": name, "arguments": {}})
     except RequestFailed as error:
         if error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:
             return None  # it wants to ask the user, say

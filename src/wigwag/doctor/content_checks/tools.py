@@ -88,11 +88,11 @@ def _about_hints(tool: dict[str, Any], name: str) -> Iterator[Finding]:
     if hints.get("readOnlyHint") is True and hints.get("destructiveHint") is True:
         yield Finding(
             "hints-contradict",
-            "warning",
-            "a tool says that it only reads, and that it destroys: hosts ask users or do not, by "
-            "chance",
+            "note",  # the protocol gives destructiveHint no meaning then; some SDKs always send it
+            "a tool says that it only reads, and that it destroys: hosts that do not know which "
+            "counts ask users in vain",
             "readOnlyHint and destructiveHint are both true",
-            "leave out the one that is not so",
+            "say `destructiveHint` false where a tool only reads",
             name,
         )
 

@@ -21,7 +21,7 @@ __all__ = ["check_command"]
 _SHELL_SYNTAX: Final = ("&&", "||", "|", ";", ">", "<", "&")
 _SHELLS: Final = ("sh", "bash", "zsh", "fish", "dash", "cmd", "powershell", "pwsh")
 _BUILT_IN: Final = ("cd", "source", "export", "alias", "nvm", "conda activate")
-_VARIABLE: Final = re.compile(r"\$\{?[A-Za-z_]\w*\}?|%[A-Za-z_]\w*%")
+_VARIABLE: Final = re.compile(r"\$\{?([A-Za-z_]\w*)\}?|%([A-Za-z_]\w*)%")
 # Options of `docker run` that take no value; all others do.
 _DOCKER_FLAGS: Final = (
     *("-d", "--detach", "--init", "--no-healthcheck", "-P", "--publish-all", "--privileged"),
@@ -123,13 +123,15 @@ def _unexpanded(start: Start) -> Iterator[Finding]:
                 part,
                 f"write {os.path.expanduser(part)}",
             )
-        elif found := _VARIABLE.search(part):
+        elif (found := _VARIABLE.search(part)) and (found[1] or found[2]) not in start.given:
+            # A server that is given it fills it in itself, as `mcp-remote` does.
             yield Finding(
                 "unexpanded-variable",
                 "warning",
                 f"{found[0]} in an argument reaches the server as it is: hosts start no shell",
                 part,
-                "write the value in its place, or give the variable in `env`",
+                "write the value in its place; or give the variable in `env`, if the server fills "
+                "it in itself",
             )
 
 
@@ -262,7 +264,9 @@ def _bad_interpreter(start: Start) -> Finding | None:
             "save the file with line feeds alone (`sed -i 's/\\r$//' FILE`)",
         )
     by_env = len(words) > 1 and os.path.basename(words[0]) == "env"
-    wanted = next((word for word in words[1:] if not word.startswith("-")), "") if by_env else ""
+    wanted = (
+        next((one for one in words[1:] if one[0] != "-" and "=" not in one), "") if by_env else ""
+    )
     name = wanted if by_env else (words or [""])[0]
     is_there = shutil.which(name, path=start.path) is not None if by_env else Path(name).is_file()
     if not is_there:

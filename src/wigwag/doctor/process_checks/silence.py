@@ -7,6 +7,8 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from wigwag.doctor.findings import Finding
 from wigwag.doctor.patience import Patience
 from wigwag.doctor.process_checks.conversation import Conversation
@@ -19,8 +21,13 @@ __all__ = ["explain_silence"]
 StartAgain = Callable[[], Awaitable[WatchedProcess]]
 
 _URL: Final = re.compile(r"https?://[\w.\[\]:-]+[\w/.-]*")
+# Of other URLs, such as that of its documentation, a server speaks without listening there.
+_URL_OF_THIS_MACHINE: Final = re.compile(
+    r"https?://(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?::\d+)?[\w/.-]*"
+)
 _LISTENS: Final = re.compile(
-    r"(?:listening|running|serving|started|available)\b[^\n]{0,60}\b(?:port|on|at)\b[^\n]{0,20}\d{2,5}",
+    r"(?:listening|running|serving|started|available)\b[^\n]{0,60}"
+    r"(?:\bport\b\D{0,10}\d{2,5}|\b(?:on|at)\b[^\n]{0,20}:\d{4,5}\b)",  # no time of day
     re.IGNORECASE,
 )
 _PROMPT: Final = re.compile(
@@ -29,6 +36,7 @@ _PROMPT: Final = re.compile(
     re.IGNORECASE,
 )
 _LAST_CHARACTERS: Final = 500
+_LOOKED_AT_BYTES: Final = 4096
 
 
 async def explain_silence(
@@ -53,15 +61,9 @@ async def explain_silence(
             excerpt_of(talk.output.messages[-1]),
             "look whether this is the right program; some servers need a subcommand, as in `mcp`",
         )
-    said = bytes(process.errors[-4096:] + b"\n" + process.output[-4096:]).decode(errors="replace")
-    if _PROMPT.search(said.rstrip("\n")) is not None:
-        return Finding(
-            "waits-for-a-person",
-            "error",
-            "the server asks a question, and nobody is there to answer it",
-            _tail(said),
-            "give it what it asks for in `env` or `args`",
-        )
+    question = _asks(_said_by(process))
+    if question is not None:
+        return question
     process.close_input()
     found = await _first_of(
         _answers_at_the_end(talk, asked["id"], patience),
@@ -70,8 +72,34 @@ async def explain_silence(
         _try_modern(start_again, patience),
     )
     if found is not None:
-        return found
-    return _speaks_elsewhere(said) or Finding(
+        # One that only took long to start for the first time answers this, too.
+        again = replace(patience, answer=min(patience.answer, patience.start))
+        late = await _try(start_again, encode_value(asked) + b"\n", again, _of_slowness(patience))
+        return late or found
+    said = _said_by(process)  # some take their time for that, too
+    return _asks(said) or _speaks_elsewhere(said) or _silent(said, patience)
+
+
+def _said_by(process: WatchedProcess) -> str:
+    said = process.errors[-_LOOKED_AT_BYTES:] + b"\n" + process.output[-_LOOKED_AT_BYTES:]
+    return bytes(said).decode(errors="replace")
+
+
+def _asks(said: str) -> Finding | None:
+    """Tell whether a server waits for a person to answer."""
+    if _PROMPT.search(said.rstrip("\n")) is None:
+        return None
+    return Finding(
+        "waits-for-a-person",
+        "error",
+        "the server asks a question, and nobody is there to answer it",
+        _tail(said),
+        "give it what it asks for in `env` or `args`",
+    )
+
+
+def _silent(said: str, patience: Patience) -> Finding:
+    return Finding(
         "no-answer",
         "error",
         f"the server runs, but does not answer `initialize` within {patience.start:g} s",
@@ -79,6 +107,21 @@ async def explain_silence(
         "see that it reads standard input and writes to standard output, and that nothing slow or "
         "blocking comes before that; a first download may just need more time",
     )
+
+
+def _of_slowness(patience: Patience) -> Callable[[str], Finding]:
+    def describe(answer: str) -> Finding:
+        return Finding(
+            "slow-start",
+            "warning",
+            f"the server did not answer within {patience.start:g} s, and does when it is started "
+            "again",
+            answer,
+            "install the server rather than let npx, uvx or docker fetch it when it is started, "
+            "and do slow work when it is first needed: hosts give up",
+        )
+
+    return describe
 
 
 def _of_framing(answer: str) -> Finding:
@@ -183,9 +226,10 @@ def _framed(message: dict[str, Any]) -> bytes:
 
 def _speaks_elsewhere(said: str) -> Finding | None:
     """Tell whether a server says that it listens on a port."""
-    if _LISTENS.search(said) is None and _URL.search(said) is None:
+    url = _URL_OF_THIS_MACHINE.search(said)
+    if _LISTENS.search(said) is None and url is None:
         return None
-    url = _URL.search(said)
+    url = url or _URL.search(said)
     where = f" at {url[0]}" if url is not None else ""
     return Finding(
         "serves-http",

@@ -65,6 +65,9 @@ class Ending(Struct, frozen=True, kw_only=True):
 
 async def explain_end(ending: Ending) -> Finding:
     """Return why a server ended before it answered, and what to change."""
+    hidden = _HIDDEN_PACKAGE.search(ending.stderr)
+    if hidden is not None:
+        return _hidden_package(ending, hidden)
     module = _missing_module(ending.stderr)
     if module is not None:
         return await _without_module(ending, module)
@@ -107,6 +110,8 @@ _CODES: Final = {
 _PYTHON_MODULE: Final = re.compile(
     r"ModuleNotFoundError: No module named '([\w.]+)'|: No module named ([\w.]+)\s*$", re.MULTILINE
 )
+# A file of the same name is found in place of the package: often the server's own.
+_HIDDEN_PACKAGE: Final = re.compile(r"No module named '[\w.]+'; '([\w.]+)' is not a package")
 _DISTRIBUTIONS: Final = {
     "bs4": "beautifulsoup4",
     "cv2": "opencv-python",
@@ -124,6 +129,16 @@ _DISTRIBUTIONS: Final = {
 def _missing_module(stderr: str) -> str | None:
     found = _PYTHON_MODULE.search(stderr)
     return None if found is None else found[1] or found[2]
+
+
+def _hidden_package(ending: Ending, found: re.Match[str]) -> Finding:
+    name = found[1]
+    return ending.finding(
+        "missing-module",
+        f"a file {name}.py is found in place of the package {name!r}",
+        f"rename that file, most likely the server's own or one beside it ({name}.py), so that "
+        "Python finds the package",
+    )
 
 
 async def _without_module(ending: Ending, module: str) -> Finding:
@@ -214,6 +229,24 @@ def _absent_variable(ending: Ending, found: re.Match[str]) -> Finding:
     )
 
 
+def _absent_argument(ending: Ending, found: re.Match[str]) -> Finding:
+    name = next(group for group in found.groups() if group).strip()
+    return ending.finding(
+        "crash-at-start",
+        f"the server wants arguments that it was not given: {name}",
+        "give them in `args`, behind what starts the server",
+    )
+
+
+def _built_for_other_node(ending: Ending, found: re.Match[str]) -> Finding:
+    return ending.finding(
+        "crash-at-start",
+        "a native package of the server was built for another version of Node",
+        "run `npm rebuild` in the folder of the server with the Node that the host starts, or set "
+        "`command` to the Node that it was built with, by its absolute path",
+    )
+
+
 def _absent_setting(ending: Ending, found: re.Match[str]) -> Finding:
     name = found[1].upper()
     return ending.finding(
@@ -272,7 +305,8 @@ def _not_permitted(ending: Ending, found: re.Match[str]) -> Finding:
     )
 
 
-_NAME: Final = r"['\"`]?\$?\{?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?['\"`]?"
+# Node has codes of errors that look like variables.
+_NAME: Final = r"['\"`]?\$?\{?((?!ERR_|NODE_MODULE_)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\}?['\"`]?"
 _WANTED: Final = (
     r"(?:(?:is|was|are|be|has|have)\s+)?(?:not\s+(?:been\s+)?(?:set|defined|found|provided|"
     r"configured|specified|given)|required|missing|unset|undefined|empty|needed|mandatory)"
@@ -282,6 +316,9 @@ _WANTING: Final = r"(?:[Mm]issing|[Ss]et|[Pp]rovide|[Rr]equired?s?|environment v
 _KNOWN: Final[list[tuple[re.Pattern[str], Explain]]] = [
     (re.compile(r"Cannot find (?:module|package) '([^']+)'"), _node_module),
     (re.compile(r"can't open file '([^']+)'"), _no_such_script),
+    (re.compile(r"(?:the following arguments are required:|[Mm]issing argument|[Mm]issing option)"
+                r" *(?:'([^'\n]+)'|([^'\n(]+))(?![^\n]*env var)"), _absent_argument),
+    (re.compile(r"was compiled against a different Node\.js version"), _built_for_other_node),
     (re.compile(r"^(?:Syntax|Indentation|Tab)Error: (.+)", re.MULTILINE), _syntax_error),
     (re.compile(r"validation errors? for \w*[Ss]ettings\w*\n(\w+)\n\s+Field required"),
      _absent_setting),

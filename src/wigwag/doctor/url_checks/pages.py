@@ -14,8 +14,8 @@ __all__ = ["check_pages"]
 # Where the Inspector, which is a page, is served.
 _PAGE: Final = "http://localhost:6274"
 
-_LEGACY_HEADERS: Final = ("authorization", "content-type", "mcp-protocol-version", "mcp-session-id")
-_MODERN_HEADERS: Final = ("authorization", "content-type", "mcp-method", "mcp-protocol-version")
+_LEGACY_HEADERS: Final = ("content-type", "mcp-protocol-version", "mcp-session-id")
+_MODERN_HEADERS: Final = ("content-type", "mcp-method", "mcp-protocol-version")
 _CHANGE: Final = (
     "let the CORS rules of the server or the proxy have: allowed origins as you want them; allowed "
     "methods GET, POST, DELETE, OPTIONS; allowed headers Authorization, Content-Type, "
@@ -32,7 +32,9 @@ async def check_pages(asker: Asker, *, is_modern: bool) -> list[Finding]:
         is_modern: Whether the server speaks nothing but the modern era.
     """
     question = modern("server/discover") if is_modern else initialize()
-    wanted = _MODERN_HEADERS if is_modern else _LEGACY_HEADERS
+    wanted: tuple[str, ...] = _MODERN_HEADERS if is_modern else _LEGACY_HEADERS
+    if any(name.lower() == "authorization" for name in asker.headers):
+        wanted = ("authorization", *wanted)  # others come without a token, and so do pages
     preflight = await asker.ask(
         "OPTIONS",
         {

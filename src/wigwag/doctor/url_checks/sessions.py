@@ -216,7 +216,9 @@ async def _check_unknown(asker: Asker, headers: dict[str, str]) -> list[Finding]
     return [
         Finding(
             "unknown-session-not-404",
-            "warning",
+            # Servers written as the documentation of an SDK shows it answer 400 to any session
+            # that they do not have; that is wrong only for one that they had.
+            "note" if found.status == 400 else "warning",
             f"a session that the server does not know is answered with {found.status}",
             asker.shown(found),
             "answer it with 404: only then clients begin a new session by themselves after the "

@@ -28,6 +28,12 @@ def test_output_is_an_object_in_legacy_revisions_alone() -> None:
     assert codes_of(tool, is_modern=False) == ["schema-root-not-object"]
 
 
+def test_that_a_tool_which_only_reads_is_said_to_destroy_is_no_fault_as_it_means_nothing() -> None:
+    hints = {"readOnlyHint": True, "destructiveHint": True}
+    [finding] = check_tools([{**TOOL, "annotations": hints}], is_modern=True)
+    assert (finding.code, finding.severity) == ("hints-contradict", "note")
+
+
 def test_hints_that_agree_are_taken() -> None:
     hints = {"readOnlyHint": True, "destructiveHint": False}
     assert codes_of({**TOOL, "annotations": hints}) == []

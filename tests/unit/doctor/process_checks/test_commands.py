@@ -50,6 +50,18 @@ def test_a_sound_command_has_no_findings(folder: Path) -> None:
     assert check(folder, "uvx", ["mcp-server-time"]) == []
 
 
+def test_a_variable_that_the_server_is_given_is_for_the_server_to_fill_in(folder: Path) -> None:
+    args = ["mcp-remote", "--header", "Authorization:${ZOO_HEADER}"]
+    env = {"PATH": str(folder), "ZOO_HEADER": "Bearer x"}
+    server = StdioServerParameters("uvx", args, env, cwd=folder)
+    assert list(check_command(Start.of(server))) == []
+
+
+def test_an_interpreter_with_a_variable_before_it_is_found(folder: Path) -> None:
+    program(folder / "server", "#!/usr/bin/env -S ZOO=1 python3\n")
+    assert check(folder, str(folder / "server")) == []
+
+
 @pytest.mark.parametrize(
     ("command", "args", "code", "change"),
     [

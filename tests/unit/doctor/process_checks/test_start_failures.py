@@ -47,6 +47,18 @@ def ending(stderr: str, exit_code: int = 1, command: str = "zoo") -> Ending:
         ("PermissionError: [Errno 13] Permission denied: '/root/x'", "permission-denied",
          "/root/x"),
         ("segfault", "crash-at-start", "last words"),
+        ("ModuleNotFoundError: No module named 'mcp.server'; 'mcp' is not a package",
+         "missing-module", "rename that file, most likely the server's own or one beside it"),
+        ("was compiled against a different Node.js version using NODE_MODULE_VERSION 115. "
+         "This version of Node.js requires NODE_MODULE_VERSION 127.", "crash-at-start",
+         "npm rebuild"),
+        ("Error [ERR_PACKAGE_PATH_NOT_EXPORTED]: './x' is not defined by \"exports\"",
+         "crash-at-start", "last words"),
+        ("Error: Missing argument 'DB_PATH'.", "crash-at-start", "not given: DB_PATH"),
+        ("zoo: error: the following arguments are required: --cage, KEY_FILE", "crash-at-start",
+         "not given: --cage, KEY_FILE"),
+        ("Error: Missing option '--key' (env var: 'ZOO_KEY').", "environment-variable-absent",
+         "ZOO_KEY"),
     ],
 )  # fmt: skip
 async def test_its_last_words_tell(stderr: str, code: str, told: str) -> None:
