@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator
 from typing import Any, Final, Literal
@@ -275,7 +274,7 @@ class HttpObservation:
 
 
 def _has_request(record: MessageRecord) -> bool:
-    message: Any = json.loads(bytes(record.message))
+    message = record.decode()
     messages = message if isinstance(message, list) else [message]
     return any(isinstance(each, dict) and "method" in each and "id" in each for each in messages)
 

@@ -363,7 +363,9 @@ class _Side:
         for message in decoded if isinstance(decoded, list) else [decoded]:
             if isinstance(message, dict):
                 raw = encode_json(message) if isinstance(decoded, list) else data
-                self._take(raw, message, message.get("id"))
+                number = message.get("id")
+                # What else stands there is none that was sent.
+                self._take(raw, message, number if isinstance(number, int) else None)
 
     def _take(self, data: bytes, message: dict[str, Any], number: Any) -> None:
         self._log.message("server", data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -45,9 +46,7 @@ class LinePrinter:
             if self._waiting.qsize() >= _MAX_WAITING:
                 self._dropped += 1
                 continue
-            if self._dropped:
-                self._waiting.put(f"({self._dropped} lines were dropped: nobody read them)")
-                self._dropped = 0
+            self._tell_dropped()
             self._waiting.put(line)
 
     def close(self, *, timeout: float = 2.0) -> None:
@@ -56,19 +55,31 @@ class LinePrinter:
         Args:
             timeout: Seconds to wait for whoever reads.
         """
+        self._tell_dropped()
         self._waiting.put(None)
         self._thread.join(timeout)
+
+    def _tell_dropped(self) -> None:
+        if self._dropped:
+            self._waiting.put(f"({self._dropped} lines were dropped: nobody read them)")
+            self._dropped = 0
 
     def _run(self) -> None:
         is_read = True
         while (line := self._waiting.get()) is not None:
             if not is_read:
                 continue
-            data = memoryview(f"{line}\n".encode(self._encoding, "backslashreplace"))
             try:
-                while data:
-                    data = data[os.write(self._descriptor, data) :]
+                self._write(f"{line}\n".encode(self._encoding, "backslashreplace"))
             except OSError:  # nobody will ever read it
                 is_read = False
                 if self._on_gone is not None:
                     self._on_gone()
+
+    def _write(self, line: bytes) -> None:
+        data = memoryview(line)
+        while data:
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except BlockingIOError:  # whoever shares it has said that it shall not wait
+                select.select([], [self._descriptor], [])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,11 +25,17 @@ def open_recording(path: str | os.PathLike[str]) -> BinaryIO:
         OSError: The file cannot be created.
     """
     file = Path(path)
-    if file.is_file():
-        _put_aside(file)
-    # A device or a pipe is written to as it is.
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_TRUNC, 0o600)
-    return os.fdopen(descriptor, "wb", buffering=0)
+    if os.path.lexists(file) and not file.is_file():  # a device or a pipe, written to as it is
+        return _opened(file, "wb")
+    while True:
+        if file.is_file():
+            _put_aside(file)
+        with contextlib.suppress(FileExistsError):  # another recorder was quicker
+            return _opened(file, "xb")
+
+
+def _opened(file: Path, mode: Literal["wb", "xb"]) -> BinaryIO:
+    return open(file, mode, buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 def trace_header(
@@ -47,7 +55,13 @@ def trace_header(
 
 
 def _put_aside(file: Path) -> None:
-    number = 1
-    while (aside := file.with_name(f"{file.stem}.{number}{file.suffix}")).exists():
-        number += 1
-    file.rename(aside)
+    """Give a file the first number that is free, though others may look for one, too."""
+    for number in itertools.count(1):
+        aside = file.with_name(f"{file.stem}.{number}{file.suffix}")
+        with contextlib.suppress(FileExistsError):
+            aside.touch(0o600, exist_ok=False)  # from here on it is nobody else's
+            break
+    try:
+        file.replace(aside)
+    except FileNotFoundError:  # another has put it aside
+        aside.unlink()

@@ -115,7 +115,7 @@ class MessageRecord(_Happening, frozen=True, kw_only=True, tag="message"):
         try:
             return msgspec.json.decode(self.message)
         except UNDECODABLE:  # what JSON of others may have, such as numbers of any size
-            return json.loads(bytes(self.message))
+            return json.loads(bytes(self.message), parse_int=_number)
 
 
 class JunkRecord(_Happening, frozen=True, kw_only=True, tag="junk"):
@@ -234,6 +234,14 @@ class RecordWriter:
         line = memoryview(self._encode(value) + b"\n")
         while line:
             line = line[self._file.write(line) or 0 :]
+
+
+def _number(digits: str) -> int | float:
+    """Return a whole number; Python makes no integer of thousands of digits."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 _decode_header = msgspec.json.Decoder(TraceHeader).decode

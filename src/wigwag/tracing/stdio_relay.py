@@ -336,11 +336,12 @@ def _signal_group(server: subprocess.Popen[bytes], number: int) -> bool:
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
-    written = os.write(descriptor, data)
-    if written < len(data):
-        rest = memoryview(data)[written:]
-        while rest:
+    rest = memoryview(data)
+    while rest:
+        try:
             rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:  # whoever shares it has said that it shall not wait
+            select.select([], [descriptor], [])
 
 
 def _close(file: IO[bytes] | None) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -213,11 +214,11 @@ async def test_no_answer_in_time_is_told_and_the_rest_is_played() -> None:
     silent.greets()
     silent.asks(1, "tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})
     comparison = await replay_against(
-        told.recording, ReplayServer(silent.recording, faults=True), timeout=0.2
+        told.recording, ReplayServer(silent.recording, faults=True), timeout=1.0
     )
     assert [(each.method, each.failure) for each in comparison.outcomes] == [
         ("initialize", ""),
-        ("tools/call", "no answer within 0.2 s"),
+        ("tools/call", "no answer within 1 s"),
         ("ping", ""),
     ]
 
@@ -283,3 +284,20 @@ def _silent() -> Told:
     told = Told()
     told.asks(1, "initialize", {})
     return told
+
+
+IDS = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    for number in ([1], {}, 1.5, None, message.get("id")):
+        print(json.dumps({"jsonrpc": "2.0", "id": number, "result": {}}), flush=True)
+"""
+
+
+async def test_answers_with_ids_that_are_none_answer_nothing() -> None:
+    told = Told()
+    told.asks(1, "ping")
+    told.answers(1, {})
+    comparison = await replay_against(told.recording, [sys.executable, "-S", "-c", IDS])
+    assert comparison.is_alike, otherwise(comparison)

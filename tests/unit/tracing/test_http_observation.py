@@ -228,3 +228,9 @@ def test_who_broke_off_is_told() -> None:
     assert only(told.piece(2, "server", "cut"), HttpRecord).text == "the answer was cut off"
     assert told.piece(2, "server", "end") == []
     assert only(told.piece(0, "client", "over", data=b"the end"), EndRecord).reason == "the end"
+
+
+def test_a_request_may_have_numbers_of_any_size() -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"n":%b}}' % (b"9" * 5000)
+    asked = only(Observed().asks("POST /mcp", JSON, body=body), MessageRecord)
+    assert bytes(asked.message) == body

@@ -66,3 +66,28 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
         printer.close(timeout=PATIENCE)
         assert not printer._thread.is_alive()
     assert told == ["gone"]
+
+
+def test_what_was_dropped_last_is_said_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printing, "_MAX_WAITING", 0)
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb") as writer:
+        printer = LinePrinter(writer.fileno())
+        printer.print(["one", "two"])
+        printer.close(timeout=PATIENCE)
+        assert reader.readline() == b"(2 lines were dropped: nobody read them)\n"
+
+
+def test_a_terminal_that_somebody_has_told_not_to_wait_is_waited_for() -> None:
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    filled = os.write(write, b"." * 10_000_000)
+    told: list[str] = []
+    with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb") as writer:
+        printer = LinePrinter(writer.fileno(), on_gone=lambda: told.append("gone"))
+        printer.print(["one"])
+        wait_until(lambda: printer._waiting.empty(), "the line is being written")
+        assert reader.read(filled) == b"." * filled
+        printer.close(timeout=PATIENCE)
+        assert reader.readline() == b"one\n"
+    assert told == []

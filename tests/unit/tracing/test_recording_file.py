@@ -1,10 +1,12 @@
 """Where recordings go."""
 
 import os
+import threading
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import wigwag
+from tests.e2e.host import PATIENCE
 from wigwag.tracing.recording_file import open_recording, trace_header
 
 
@@ -45,3 +47,21 @@ def test_the_first_line_says_what_was_recorded_when_and_by_what() -> None:
     assert header.started == "2026-11-30T20:00:00.123Z"
     assert (header.version, header.wigwag) == (1, wigwag.__version__)
     assert (header.transport, header.target) == ("stdio", ["python", "server.py"])
+
+
+def test_no_recording_is_lost_where_hosts_start_several_servers_at_once(tmp_path: Path) -> None:
+    together = threading.Barrier(4)
+
+    def record(text: bytes) -> None:
+        together.wait(PATIENCE)
+        for _ in range(20):
+            with open_recording(tmp_path / "trace.jsonl") as file:
+                file.write(text)
+
+    threads = [threading.Thread(target=record, args=(b"%d" % number,)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(PATIENCE)
+    kept = sorted(path.read_bytes() for path in tmp_path.iterdir() if path.stat().st_size)
+    assert kept == sorted([b"0", b"1", b"2", b"3"] * 20)

@@ -134,3 +134,13 @@ def test_a_line_is_written_whole_though_the_system_takes_it_in_pieces() -> None:
     file = _OneByteAtATime()
     RecordWriter(file, HEADER).write(RECORDS[0])
     assert file.getvalue() == written(RECORDS[:1])
+
+
+def test_a_number_may_have_more_digits_than_python_takes() -> None:
+    def said(digits: bytes) -> float:
+        record = MessageRecord(at=0.0, sender="server", message=Raw(b'{"n":%b}' % digits))
+        n: float = record.decode()["n"]
+        return n
+
+    assert said(b"9" * 30) == int("9" * 30)
+    assert said(b"9" * 5000) == float("inf")

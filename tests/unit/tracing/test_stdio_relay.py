@@ -23,6 +23,7 @@ from wigwag.tracing.records import (
     StderrRecord,
 )
 from wigwag.tracing.stdio_relay import StandardStreams, relay_stdio
+from wigwag.transports.pipes import widen
 
 CAT = """
 import os
@@ -124,6 +125,20 @@ def test_no_byte_changes_however_they_were_cut() -> None:
         assert host.read() == sent
         writer.join()
         assert host.exit_code() == 0
+
+
+def test_nothing_is_lost_where_somebody_has_told_the_output_not_to_wait() -> None:
+    read, write = os.pipe()
+    widen(write)  # as the relay does
+    os.set_blocking(write, False)
+    filled = os.write(write, b"." * 10_000_000)
+    said = (b"x" * 9_999 + b"\n") * 200
+    with os.fdopen(read, "rb") as reader:
+        with relayed("print(('x' * 9_999 + '\\n') * 200, end='')", output=write) as host:
+            wait_until(lambda: host.records, "there is something to pass on")
+            assert reader.read(filled + len(said)) == b"." * filled + said
+            assert host.exit_code() == 0
+        os.close(write)
 
 
 def test_each_message_is_told_in_its_order_with_its_time() -> None:
