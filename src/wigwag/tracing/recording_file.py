@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -24,14 +24,21 @@ def open_recording(path: str | os.PathLike[str]) -> BinaryIO:
     Raises:
         OSError: The file cannot be created.
     """
-    file = Path(path)
-    if os.path.lexists(file) and not file.is_file():  # a device or a pipe, written to as it is
-        return _opened(file, "wb")
+    if _is_special(Path(path)):  # a device or a pipe, written to as it is
+        return _opened(Path(path), "wb")
+    file = Path(os.path.realpath(path))  # a link stays one
     while True:
         if file.is_file():
             _put_aside(file)
         with contextlib.suppress(FileExistsError):  # another recorder was quicker
             return _opened(file, "xb")
+
+
+def _is_special(file: Path) -> bool:
+    try:
+        return not stat.S_ISREG(file.stat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _opened(file: Path, mode: Literal["wb", "xb"]) -> BinaryIO:
@@ -56,12 +63,21 @@ def trace_header(
 
 def _put_aside(file: Path) -> None:
     """Give a file the first number that is free, though others may look for one, too."""
-    for number in itertools.count(1):
-        aside = file.with_name(f"{file.stem}.{number}{file.suffix}")
-        with contextlib.suppress(FileExistsError):
-            aside.touch(0o600, exist_ok=False)  # from here on it is nobody else's
-            break
+    aside = _reserved(file)
     try:
         file.replace(aside)
     except FileNotFoundError:  # another has put it aside
         aside.unlink()
+
+
+def _reserved(file: Path) -> Path:
+    """Create an empty file of a number, which is nobody else's from then on."""
+    number = 1
+    while True:
+        aside = file.with_name(f"{file.stem}.{number}{file.suffix}")
+        try:
+            aside.touch(0o600, exist_ok=False)
+        except FileExistsError:
+            number += 1
+        else:
+            return aside

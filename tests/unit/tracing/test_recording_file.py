@@ -41,6 +41,17 @@ def test_a_device_is_no_recording_to_keep() -> None:
     assert Path(os.devnull).exists()
 
 
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    link = tmp_path / "link.jsonl"
+    link.symlink_to("trace.jsonl")
+    for text in (b"one", b"two"):
+        with open_recording(link) as file:
+            file.write(text)
+    assert link.is_symlink()
+    assert link.read_bytes() == b"two"
+    assert (tmp_path / "trace.1.jsonl").read_bytes() == b"one"
+
+
 def test_the_first_line_says_what_was_recorded_when_and_by_what() -> None:
     started = datetime(2026, 11, 30, 21, 0, 0, 123456, timezone(timedelta(hours=1)))
     header = trace_header("stdio", ["python", "server.py"], started)
