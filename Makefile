@@ -24,7 +24,7 @@ NEWEST_DEV := .venv-$(NEWEST_VERSION)/.installed
 BENCH_DEV := .venv-bench/.installed
 BENCH_PEERS := .venv-bench-mcp/.installed .venv-bench-fastmcp/.installed .venv-bench-node/.installed
 # Many tests wait for processes and sockets, so that more of them run than there are cores.
-SIDE_BY_SIDE := -n 3 --dist worksteal
+SIDE_BY_SIDE := -n 4 --dist worksteal
 # Where tests run on a second Python. What is said on pages, how pytest is extended, what no input or
 # peer may do and what the sources look like is the same on every Python: it is tested on that one alone,
 # quicker and without coverage. The commands and the doctor, which start many processes, are not.

@@ -81,7 +81,7 @@ def _make_runner(loop: AbstractEventLoop) -> _Runner:
     async def nothing() -> None:
         pass
 
-    running = _run_one_by_one()
+    running: Any = _run_one_by_one()  # which `coroutine` hides to be a generator
     next(running)
     return _Runner(loop, start_task(nothing(), loop), running.send)
 

@@ -70,11 +70,13 @@ class Code(Struct, frozen=True):
         target: What `load_server` takes.
         arguments: What the code sees as its own.
         log_level: What is to be shown of what is logged; `None` for what the code settles.
+        may_change: Whether it is loaded anew when it changes.
     """
 
     target: str
     arguments: list[str] = []
     log_level: str | None = None
+    may_change: bool = False
 
     def load(self) -> Server:
         """Load it; what it sees as its arguments it goes on to see.
@@ -83,6 +85,9 @@ class Code(Struct, frozen=True):
             ValueError: There is no such file, module or name, or no such level.
             ServerNotLoaded: The code fails, or there is no server in it.
         """
+        if self.may_change:
+            # Bytecode stands for a file of the same size and second, however it has changed.
+            sys.dont_write_bytecode = True
         server = load_server(self.target, self.arguments)
         sys.argv[:] = [_split(self.target)[0], *self.arguments]
         if self.log_level is not None:

@@ -72,7 +72,7 @@ def run_server(  # noqa: PLR0913 - options, each of its own and given by name
     """
     if transport != "http" and (workers != 1 or (reload and transport != "stdio")):
         raise ValueError(f"`workers` and `reload` are not for {transport}")
-    code = Code(target, list(arguments), log_level)
+    code = Code(target, list(arguments), log_level, may_change=reload)
     if transport == "stdio":
         if reload:
             _run_stdio_reloading(code, watch)

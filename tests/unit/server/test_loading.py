@@ -180,6 +180,18 @@ def test_who_runs_it_settles_its_arguments_and_what_is_shown_of_its_log(
     assert settled[1:] == ["INFO"]
 
 
+def test_of_code_that_may_change_no_bytecode_is_kept_that_could_stand_for_what_it_was(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    write("one.py", ONE)
+    Code("one.py").load()
+    assert [path.name.split(".")[0] for path in tmp_path.rglob("*.pyc")] == ["one"]
+    write("two.py", ONE)
+    Code("two.py", may_change=True).load()
+    assert [path.name.split(".")[0] for path in tmp_path.rglob("*.pyc")] == ["one"]
+
+
 # --- what is not there
 
 

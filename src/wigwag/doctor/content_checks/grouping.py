@@ -26,7 +26,7 @@ def grouped(findings: Iterable[Finding]) -> list[Finding]:
     >>> two = replace(one, subject="b")
     >>> [joined] = grouped([one, two])
     >>> joined.subject, joined.evidence
-    ('my a, my b', 'my a: a space\\nmy b: a space')
+    ('a, b', 'a: a space\nb: a space')
 
     What is very long is cut.
     """
