@@ -1,5 +1,6 @@
 """How commands tell what went wrong."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -90,3 +91,39 @@ def test_what_a_server_says_cannot_control_the_terminal(
 ) -> None:
     tell("no\x1b[2J\nmore", ExitCode.REFUSED)
     assert capsys.readouterr().err == "wigwag: no\\x1b[2J\nmore\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--help"], ExitCode.DONE),
+        (["ping", str(KITEBASE)], ExitCode.DONE),
+        (["ping", "--json", "http://127.0.0.1:1/mcp"], ExitCode.NOT_CONNECTED),
+    ],
+    ids=["help", "ping", "failure"],
+)
+def test_closed_output_changes_no_exit_code(arguments: list[str], code: ExitCode) -> None:
+    ran = _run_with_output("&-", arguments)
+    assert ran.returncode == code, ran
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("arguments", [["--help"], ["ping", str(KITEBASE)]], ids=["help", "ping"])
+def test_a_full_disk_is_told(arguments: list[str]) -> None:
+    ran = _run_with_output("/dev/full", arguments)
+    assert ran.returncode == ExitCode.FAILED, ran
+    assert ran.stderr.startswith("wigwag: [Errno 28]")
+    assert ran.stderr.count("\n") == 1
+
+
+def _run_with_output(place: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run `wigwag` with its standard output where the shell's `>` leads."""
+    command = shlex.join([sys.executable, "-m", "wigwag", *arguments])
+    return subprocess.run(
+        ["sh", "-c", f"{command} >{place}"],
+        check=False,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    )

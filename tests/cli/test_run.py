@@ -225,6 +225,8 @@ def test_a_host_stays_connected_while_code_that_has_changed_is_loaded_again(
         ({"transport": "http", "workers": 2, "sessions": True}, "one of the workers only"),
         ({"transport": "http", "reload": True, "stores": object()}, "to other processes"),
         ({"transport": "tcp", "reload": True}, "`workers` and `reload` are not for tcp"),
+        ({"watch": ["data"]}, "`watch` is for `reload`"),
+        ({"transport": "http", "keyfile": "key.pem"}, "`certfile` is missing"),
         ({"transport": "unix"}, "a unix socket needs a path"),
         ({"transport": "carrier pigeon"}, "there is no transport 'carrier pigeon'"),
     ],

@@ -64,3 +64,13 @@ def test_a_prompt_is_told_with_what_it_takes(capsys: pytest.CaptureFixture[str])
 def test_what_takes_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     print_tool(Tool(name="now", input_schema={"type": "object"}))
     assert capsys.readouterr().out == "now\n\nIt takes no arguments\n"
+
+
+def test_a_schema_that_refers_to_itself_or_makes_no_sense_is_told_as_far_as_it_goes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tree = {"type": "array", "items": {"$ref": "#/properties/tree"}}
+    schema = {"type": "object", "properties": {"tree": tree}, "required": True}
+    print_tool(Tool(name="plant", input_schema=schema))
+    told = capsys.readouterr().out
+    assert "  tree  list of list of list of list of …  (may be left out)\n" in told

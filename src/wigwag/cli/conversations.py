@@ -12,10 +12,11 @@ import click
 from msgspec import UNSET, Struct
 
 from wigwag import Client
+from wigwag.cli.mistaken_targets import hint_to_run
 from wigwag.cli.notices import Notices
 from wigwag.cli.targets import Reach
 from wigwag.client.terminal_lines import visible
-from wigwag.errors import RequestFailed
+from wigwag.errors import RequestFailed, ServerStartFailed
 
 __all__ = ["Conversation", "Talk", "open_conversation", "talk_options"]
 
@@ -113,6 +114,9 @@ async def open_conversation(
             if talk.log_level != "off" and client.capabilities.logging is not UNSET:
                 await _ask_for_log(client, talk.log_level, notices)
             yield Conversation(client, notices)
+    except ServerStartFailed as error:
+        reason = error.reason + hint_to_run(reach.target, error.exit_code)
+        raise ServerStartFailed(reason, exit_code=error.exit_code, stderr=error.stderr) from None
     finally:
         notices.clear()
         log.removeHandler(notices)

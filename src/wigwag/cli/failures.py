@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Coroutine, Iterator
@@ -38,6 +39,8 @@ def code_of(error: BaseException) -> ExitCode:
         return ExitCode.UNAUTHORIZED
     if isinstance(error, HttpStatusError) and error.status in (401, 403):
         return ExitCode.UNAUTHORIZED
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return ExitCode.FAILED
     for kind, code in _CODES:
         if isinstance(error, kind):
             return code
@@ -68,10 +71,9 @@ def tell(message: str, code: ExitCode, *, as_json: bool = False) -> None:
     from wigwag.client.terminal_lines import visible_lines  # noqa: PLC0415 - only failures need it
 
     if as_json:
-        import json  # noqa: PLC0415 - few ask for it
+        from wigwag.cli.output import print_json  # noqa: PLC0415 - few ask for it
 
-        error = {"error": {"kind": code.name.lower(), "message": message}}
-        click.echo(json.dumps(error, ensure_ascii=False))
+        print_json({"error": {"kind": code.name.lower(), "message": message}})
     click.echo(f"wigwag: {visible_lines(message)}", err=True)
 
 
@@ -87,6 +89,8 @@ def run(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
     """
     import asyncio  # noqa: PLC0415 - half of the time that a help text would take
 
+    if sys.stdout is None:  # closed, as by `>&-`: whoever does so wants the exit code
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - to the end
     try:
         return asyncio.run(work)
     except (BrokenPipeError, click.exceptions.Exit, click.ClickException):
@@ -97,13 +101,22 @@ def run(work: Coroutine[Any, Any, T], *, as_json: bool = False) -> T:
 
 @contextmanager
 def leave_quietly() -> Iterator[None]:
-    """Turn Ctrl+C and a reader that has gone into exit codes."""
+    """Turn Ctrl+C, a reader that has gone and a full disk into exit codes."""
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # Python would complain about what it cannot write when it leaves.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(ExitCode.READER_GONE)
+    except OSError as error:
+        _drop_output()
+        fail(str(error), ExitCode.FAILED)
+
+
+def _drop_output() -> None:
+    """Let go of what cannot be written: Python would complain about it when it leaves."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

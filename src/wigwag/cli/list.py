@@ -21,6 +21,7 @@ from wigwag.cli.tables import print_table
 from wigwag.cli.tool_details import print_prompt, print_tool
 from wigwag.client.merged_names import did_you_mean
 from wigwag.client.terminal_lines import visible
+from wigwag.client.tool_arguments import argument_schemas, required_arguments
 from wigwag.schema import Prompt, Resource, ResourceTemplate, Tool
 
 __all__ = ["list_command"]
@@ -118,10 +119,8 @@ def _row(feature: Any) -> tuple[str, ...]:
 
 def _signature(tool: Tool) -> str:
     """Return the names of what a tool takes; in brackets what may be left out."""
-    properties = tool.input_schema.get("properties")
-    names = list(properties) if isinstance(properties, Mapping) else []
-    required = tool.input_schema.get("required")
-    needed = required if isinstance(required, list) else []
+    needed = required_arguments(tool.input_schema)
+    names = argument_schemas(tool.input_schema)
     return " ".join(name if name in needed else f"[{name}]" for name in names)
 
 

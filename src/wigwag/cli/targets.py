@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from msgspec import Struct
+
+from wigwag.cli.mistaken_targets import advice_on, command_without_dashes
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -60,11 +63,15 @@ class Reach(Struct, frozen=True, kw_only=True):
             **options: What else `Client` takes.
 
         Raises:
-            ValueError: Nothing can be reached by that name.
+            ValueError: Nothing can be reached by that name; the text says what to write.
             OSError: The file of a configuration cannot be read.
         """
         from wigwag import Client, Timeouts  # noqa: PLC0415 - not every command needs one
 
+        if isinstance(self.target, str):
+            advice = advice_on(self.target, _name(click.get_current_context(silent=True)))
+            if advice is not None:
+                raise ValueError(advice)
         if self.timeout is not None:
             limits = Timeouts(
                 request=self.timeout, ceiling=max(self.timeout, 1800.0), connect=self.timeout
@@ -81,14 +88,26 @@ class TargetCommand(click.Command):
     """A command about a server, which its first argument names, or a command after `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take what follows `--` before click reads the rest."""
+        """Take what follows `--` before click reads the rest.
+
+        Raises:
+            UsageError: They make no sense.
+        """
         if "--" in args:
             at = args.index("--")
             args, command = args[:at], args[at + 1 :]
             if not command:
                 raise click.UsageError("a command follows `--`, as in `-- python server.py`", ctx)
             ctx.meta[_COMMAND] = command
-        return super().parse_args(ctx, args)
+        given = shlex.join(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption:
+            # An option of a program that stands where the server is named.
+            advice = None if _COMMAND in ctx.meta else command_without_dashes(given, _name(ctx))
+            if advice is None:
+                raise
+            raise click.UsageError(advice, ctx) from None
 
 
 def about_server(function: F) -> F:
@@ -207,7 +226,7 @@ def _reach(  # noqa: PLR0913 - the options, as they are
 ) -> Reach:
     if era not in (None, "auto") and revision is not None:
         raise click.UsageError("--era and --revision exclude each other", context)
-    if timeout is not None and timeout <= 0:
+    if timeout is not None and not timeout > 0:  # which is not a number, too
         raise click.UsageError("--timeout is a number of seconds above 0", context)
     return Reach(
         target=named_target(context, target, server),
@@ -231,7 +250,8 @@ def named_target(context: click.Context, target: str | list[str], server: str | 
     if server is not None:
         return _entry(context, target, server)
     module, colon, name = target.rpartition(":")
-    is_spelt_out = colon and name.isidentifier() and not target.startswith(("unix:", "tcp:"))
+    is_name = all(part.isidentifier() for part in name.removesuffix("()").split("."))
+    is_spelt_out = colon and is_name and not target.startswith(("unix:", "tcp:"))
     if is_spelt_out and (module.endswith(".py") or module.replace(".", "").isidentifier()):
         return [sys.executable, "-m", "wigwag", "run", target]
     return target
@@ -250,6 +270,11 @@ def _entry(context: click.Context, target: str, server: str) -> Any:
     return entries[server]
 
 
+def _name(context: click.Context | None) -> str:
+    """Return what the command is called, for examples."""
+    return "list" if context is None or context.info_name is None else context.info_name
+
+
 def pairs(
     context: click.Context, given: tuple[str, ...], mark: str, option: str, form: str
 ) -> dict[str, str]:
@@ -262,6 +287,9 @@ def pairs(
     for text in given:
         name, there, value = text.partition(mark)
         if not there or not name.strip():
-            raise click.UsageError(f"{option} takes {form}, not {text!r}", context)
+            # What was given may be a token: it is not repeated.
+            raise click.UsageError(
+                f"{option} takes {form}, and one has no name, or no {mark!r}", context
+            )
         found[name.strip()] = value.strip() if mark == ":" else value
     return found

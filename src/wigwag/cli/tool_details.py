@@ -14,7 +14,7 @@ from wigwag.cli.output import styled
 from wigwag.cli.tables import print_table
 from wigwag.client.argument_values import shape_of
 from wigwag.client.terminal_lines import visible, visible_lines
-from wigwag.client.tool_arguments import argument_schemas
+from wigwag.client.tool_arguments import argument_schemas, required_arguments
 from wigwag.schema import Prompt, Tool
 
 __all__ = ["print_prompt", "print_tool"]
@@ -32,13 +32,14 @@ _LIMITS: Final = {
     "minItems": "at least {} items",
     "maxItems": "at most {} items",
 }
+_MAX_LISTS: Final = 3
 
 
 def print_tool(tool: Tool) -> None:
     """Print what a tool is for, and what it takes and returns."""
     _print_heading(tool)
     schemas = argument_schemas(tool.input_schema)
-    required = tool.input_schema.get("required") or ()
+    required = required_arguments(tool.input_schema)
     rows = [
         (name, _kind(schema, tool.input_schema), _description(schema, is_required=name in required))
         for name, schema in schemas.items()
@@ -81,10 +82,12 @@ def _print_arguments(rows: list[tuple[str, str, str]]) -> None:
         click.echo("It takes no arguments")
 
 
-def _kind(schema: Any, root: Any) -> str:
+def _kind(schema: Any, root: Any, depth: int = 0) -> str:
     """Return what a value is, in few words."""
     if not isinstance(schema, Mapping):
         return "anything"
+    if depth > _MAX_LISTS:  # a list may be one of itself
+        return "…"
     shape = shape_of(schema, root)
     if isinstance(shape.get("enum"), list):
         return " | ".join(map(_written, shape["enum"]))
@@ -92,7 +95,7 @@ def _kind(schema: Any, root: Any) -> str:
         return _written(shape["const"])
     kind = shape.get("type", "anything")
     if kind == "array":
-        return f"list of {_kind(shape.get('items', {}), root)}"
+        return f"list of {_kind(shape.get('items', {}), root, depth + 1)}"
     return " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
 
 

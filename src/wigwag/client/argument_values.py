@@ -18,9 +18,6 @@ _NAMED: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "null": {"null": None},
 }
-
-# What refers to itself is not followed for ever.
-_MAX_REFERENCES: Final = 20
 _MISSING: Final = object()
 
 _WORDS: Final = {
@@ -50,7 +47,13 @@ def read_value(text: str, schema: Any, root: Any = None) -> Any:
     Raises:
         ValueError: It stands for nothing that fits; the text says what would.
     """
-    root = schema if root is None else root
+    try:
+        return _value(text, schema, schema if root is None else root)
+    except RecursionError:  # a list of itself
+        raise ValueError("a list within lists, written as JSON") from None
+
+
+def _value(text: str, schema: Any, root: Any) -> Any:
     shapes = list(_alternatives(schema, root))
     options = [option for shape in shapes for option in _options(shape)]
     for option in options:
@@ -91,18 +94,24 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"it is not JSON: there is no {constant} in it")
 
 
-def _alternatives(schema: Any, root: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
-    """Iterate over the schemas that a value has to fit one of."""
-    if not isinstance(schema, Mapping) or depth > _MAX_REFERENCES:
+def _alternatives(
+    schema: Any, root: Any, followed: set[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Iterate over the schemas that a value has to fit one of; each reference is followed once."""
+    followed = set() if followed is None else followed
+    if not isinstance(schema, Mapping):
         return
-    if isinstance(schema.get("$ref"), str):
-        yield from _alternatives(_referred(schema["$ref"], root), root, depth + 1)
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        if reference not in followed:
+            followed.add(reference)
+            yield from _alternatives(_referred(reference, root), root, followed)
         return
     for keyword in ("anyOf", "oneOf", "allOf"):
         parts = schema.get(keyword)
         if isinstance(parts, list) and "type" not in schema:
             for part in parts:
-                yield from _alternatives(part, root, depth + 1)
+                yield from _alternatives(part, root, followed)
             return
     yield dict(schema)
 
@@ -162,6 +171,6 @@ def _items(text: str, schema: Any, root: Any) -> list[Any]:
     )
     pieces = text.split(",") if shapes and is_plain else [text]
     try:
-        return [read_value(piece, schema, root) for piece in pieces]
+        return [_value(piece, schema, root) for piece in pieces]
     except ValueError as error:
         raise ValueError(f"a list, of which each item is {error}") from None

@@ -28,7 +28,7 @@ from wigwag.schema.resource_contents import ResourceContents
 
 __all__ = ["data_in", "save_content"]
 
-_MAX_NAME_CHARACTERS: Final = 80
+_MAX_NAME_BYTES: Final = 80
 _NOT_IN_NAMES: Final = re.compile(r"[^\w.\-]+")
 # Files of Windows, whatever stands behind the dot.
 _DEVICES: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -116,9 +116,17 @@ def _name_of(content: AnyContent | UnknownContent | ResourceContents, name: str)
     ending = _ending(getattr(resource, "mime_type", UNSET), resource)
     if name or not isinstance(resource, ResourceContents):
         return _safe(name or str(getattr(resource, "type", "content"))), ending
-    last = _safe(unquote(urlsplit(resource.uri).path.rstrip("/").rpartition("/")[2]))
+    last = _safe(_last_part(resource.uri))
     stem, own_ending = os.path.splitext(last)
     return (stem, own_ending) if own_ending else (last, ending)
+
+
+def _last_part(uri: str) -> str:
+    try:
+        path = urlsplit(uri).path
+    except ValueError:  # whatever a server calls a URI
+        path = uri
+    return unquote(path.rstrip("/").rpartition("/")[2])
 
 
 def _ending(mime_type: object, content: object) -> str:
@@ -131,5 +139,7 @@ def _ending(mime_type: object, content: object) -> str:
 
 def _safe(name: str) -> str:
     """Return a name that is one of a file in every folder, and no path."""
-    safe = _NOT_IN_NAMES.sub("-", name).strip(".-_")[:_MAX_NAME_CHARACTERS]
+    safe = (
+        _NOT_IN_NAMES.sub("-", name).strip(".-_").encode()[:_MAX_NAME_BYTES].decode(errors="ignore")
+    )
     return f"_{safe}" if _DEVICES.fullmatch(safe) else safe or "content"

@@ -19,7 +19,13 @@ from wigwag.client.argument_values import read_json, read_value, shape_of
 from wigwag.client.merged_names import did_you_mean
 from wigwag.schema import Prompt, Tool
 
-__all__ = ["argument_schemas", "find_named", "prompt_arguments", "tool_arguments"]
+__all__ = [
+    "argument_schemas",
+    "find_named",
+    "prompt_arguments",
+    "required_arguments",
+    "tool_arguments",
+]
 
 N = TypeVar("N", Tool, Prompt)
 
@@ -125,6 +131,13 @@ def argument_schemas(schema: Mapping[str, Any]) -> dict[str, Any]:
     return dict(properties) if isinstance(properties, Mapping) else {}
 
 
+def required_arguments(schema: Mapping[str, Any]) -> list[str]:
+    """Return the names of the arguments that a tool needs, given its input schema."""
+    required = schema.get("required")
+    named = required if isinstance(required, list) else []
+    return [name for name in named if isinstance(name, str)]
+
+
 class _Reading:
     """Reads the arguments of one tool or prompt.
 
@@ -137,8 +150,7 @@ class _Reading:
     def __init__(self, schema: Mapping[str, Any], taker: str, read: Read) -> None:
         self._schema = schema
         self._schemas = argument_schemas(schema)
-        required = schema.get("required")
-        self._required = [name for name in required or () if isinstance(name, str)]
+        self._required = required_arguments(schema)
         self._taker = taker
         self._read = read
 

@@ -72,6 +72,10 @@ def run_server(  # noqa: PLR0913 - options, each of its own and given by name
     """
     if transport != "http" and (workers != 1 or (reload and transport != "stdio")):
         raise ValueError(f"`workers` and `reload` are not for {transport}")
+    if watch and not reload:
+        raise ValueError("`watch` is for `reload`, which is not asked for")
+    if keyfile is not None and certfile is None:
+        raise ValueError("`keyfile` is the key of a certificate: `certfile` is missing")
     code = Code(target, list(arguments), log_level, may_change=reload)
     if transport == "stdio":
         if reload:

@@ -12,6 +12,8 @@ ROOT: dict[str, Any] = {
         "Level": {"enum": ["low", "high"]},
         "a/b": {"type": "integer"},
         "Loop": {"$ref": "#/$defs/Loop"},
+        "Tree": {"type": "array", "items": {"$ref": "#/$defs/Tree"}},
+        "Many": {"anyOf": [{"$ref": "#/$defs/Many"}] * 20 + [{"type": "integer"}]},
     }
 }
 NULLABLE = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
@@ -55,6 +57,8 @@ NULLABLE = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
         ({"$ref": "#/$defs/Nothing"}, "5", "5"),
         ({"$ref": "https://example.com/schema"}, "5", "5"),
         ({"$ref": "#/$defs/Loop"}, "5", "5"),
+        ({"$ref": "#/$defs/Many"}, "5", 5),
+        ({"$ref": "#/$defs/Tree"}, "[[]]", [[]]),
     ],
 )
 def test_a_text_becomes_what_the_schema_takes(schema: Any, text: str, value: Any) -> None:
@@ -82,6 +86,7 @@ def test_a_text_becomes_what_the_schema_takes(schema: Any, text: str, value: Any
         ),
         ({"type": "array", "items": {"type": "integer"}}, "1,x", "each item is a whole number"),
         (NULLABLE, "none", "a whole number or null"),
+        ({"$ref": "#/$defs/Tree"}, "x", "^a list within lists, written as JSON$"),
     ],
 )
 def test_what_does_not_fit_is_told_with_what_would(schema: Any, text: str, reason: str) -> None:

@@ -38,6 +38,8 @@ def blob(uri: str, mime_type: str = "application/pdf") -> BlobResourceContents:
         (blob("docs://x/con.txt"), "", "_con.txt"),
         (blob("docs://"), "", "content.pdf"),
         (blob(f"docs://x/{'n' * 300}"), "", f"{'n' * 80}.pdf"),
+        (blob(f"docs://x/a{'語' * 300}"), "", f"a{'語' * 26}.pdf"),
+        (blob("http://[x/plan.pdf"), "", "plan.pdf"),
         (EmbeddedResource(resource=blob("docs://a/b.pdf")), "", "b.pdf"),
         (TextResourceContents(uri="a:b/c", text="é"), "", "c.txt"),
         (TextResourceContents(uri="a:b/c", text="é", mime_type="text/markdown"), "", "c.md"),
