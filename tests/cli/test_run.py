@@ -315,3 +315,17 @@ def test_code_that_changes_is_loaded_again_at_the_same_address(
         assert client.call_tool("version").text == "2"
     os.kill(host.process.pid, signal.SIGTERM)
     assert host.exit_code(within=SOON) == 0
+
+
+def test_code_that_never_ends_loading_is_loaded_again_once_it_changes(
+    launch: Launch, server: Path
+) -> None:
+    server.write_text("import time\nprint('stuck', flush=True)\ntime.sleep(3600)\n")
+    host = run(launch, server, "--http", "--port", "0", "--reload")
+    host.wait_for_stderr("stuck")
+    server.write_text(SERVER)
+    with connect_sync(url_of(host)) as client:
+        assert client.call_tool("version").text == "1"
+    os.kill(host.process.pid, signal.SIGTERM)
+    assert host.exit_code(within=SOON) == 0
+    assert "has ended" not in host.stderr

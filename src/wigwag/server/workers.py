@@ -101,7 +101,8 @@ class _Crew:
     async def serve(self, count: int) -> NoReturn:
         """Keep so many workers."""
         # One shows whether the others have a chance.
-        worker, report = await self._start()
+        worker = await self._start()
+        report = await worker.wait_report()
         if isinstance(report, Failed):
             raise report.to_error()
         self._announce(report)
@@ -111,19 +112,24 @@ class _Crew:
     async def serve_anew(self, changes: CodeChanges) -> NoReturn:
         """Keep one worker, and begin anew when the code changes."""
         while True:
-            worker, report = await self._start()
-            if isinstance(report, Failed):
-                _say(f"{report.text}\nwaiting for a change of the code")
-            else:
-                self._announce(report)
-            changed = asyncio.ensure_future(changes.wait())
-            await first(asyncio.shield(changed), worker.wait_end())
-            if not changed.done() and isinstance(report, Serving):
-                code = await worker.wait_end()
-                _say(f"the server has ended with code {code}; waiting for a change")
-            paths = await changed
+            worker = await self._start()
+            telling = asyncio.ensure_future(self._tell_of(worker))
+            try:
+                paths = await changes.wait()  # also while it is loaded, which may never end
+            finally:
+                telling.cancel()
             _say(f"{', '.join(map(os.path.relpath, paths))} changed: loading again")
             await self._stop(worker)
+
+    async def _tell_of(self, worker: Worker) -> None:
+        """Tell what becomes of a worker."""
+        report = await worker.wait_report()
+        if isinstance(report, Failed):
+            _say(f"{report.text}\nwaiting for a change of the code")
+            return
+        self._announce(report)
+        code = await worker.wait_end()
+        _say(f"the server has ended with code {code}; waiting for a change")
 
     async def stop(self) -> None:
         """Let all of them end what they do, and wait until they are gone."""
@@ -136,7 +142,8 @@ class _Crew:
         while True:
             if worker is None:
                 begun = clock()
-                worker, report = await self._start()
+                worker = await self._start()
+                report = await worker.wait_report()
                 if isinstance(report, Failed):
                     _say(f"a worker cannot serve: {report.text}")
             code = await worker.wait_end()
@@ -147,10 +154,10 @@ class _Crew:
             await asyncio.sleep(delay)
             delay = min(max(2 * delay, _FIRST_DELAY), _LAST_DELAY)
 
-    async def _start(self) -> tuple[Worker, Serving | Failed]:
+    async def _start(self) -> Worker:
         worker = await Worker.start(self._orders)
         self._workers.add(worker)
-        return worker, await worker.wait_report()
+        return worker
 
     async def _stop(self, worker: Worker) -> None:
         await worker.stop(self._orders.http.get("grace", 5.0))
