@@ -169,7 +169,10 @@ def test_many_differences_are_counted_and_long_ones_cut(tmp_path: Path) -> None:
     assert max(map(len, said.splitlines())) < 140
 
 
-def test_at_a_terminal_it_tells_in_colours(recording: Path) -> None:
+def test_at_a_terminal_it_tells_in_colours(
+    recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     with wigwag_at_terminal("replay", recording, "--against", recording) as person:
         person.see("\x1b[32m2 requests: all answered as recorded")
         assert person.exit_code() == ExitCode.DONE
@@ -207,3 +210,47 @@ def test_a_pattern_that_cannot_be_read_is_told(recording: Path) -> None:
 def test_a_server_cannot_have_its_recording_on_the_standard_input() -> None:
     ran = here("-")
     assert (ran.exit_code, "name a file" in ran.stderr) == (ExitCode.USAGE, True)
+
+
+def test_who_wants_no_colours_gets_none(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    ran = CliRunner().invoke(
+        group, ["replay", str(recording), "--against", str(recording)], color=True
+    )
+    assert ran.output == "2 requests: all answered as recorded\n"
+
+
+def test_what_is_kept_of_this_time_has_no_secrets_and_what_is_said_escapes_nothing(
+    tmp_path: Path,
+) -> None:
+    hidden = Told()
+    hidden.asks(1, "\x1b[2J", {"token": "[redacted]"})
+    hidden.answers(1, {"apiKey": "[redacted]"})
+    server = tmp_path / "server.py"
+    server.write_text(
+        "import json\n"
+        "asked = json.loads(input())\n"
+        "print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], 'result': {'apiKey': 'k-123'}}))\n"
+        "try:\n    input()\nexcept EOFError:\n    pass\n"
+    )
+    out = tmp_path / "again.jsonl"
+    recording = hidden.write(tmp_path / "trace.jsonl")
+    ran = here(recording, "--out", out, "--against", "--", sys.executable, "-S", server)
+    assert (ran.exit_code, ran.stdout) == (0, "1 request: all answered as recorded\n")
+    assert "wigwag: \\x1b[2J was sent without" in ran.stderr
+    assert "\x1b" not in ran.stderr
+    assert b"k-123" not in out.read_bytes()
+    assert b'"apiKey": "[redacted]"' in out.read_bytes()
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_the_encoding_of_the_output_lacks_is_escaped(tmp_path: Path) -> None:
+    files = []
+    for name, value in (("then", "a"), ("now", "🍵")):
+        one = Told()
+        one.asks(1, "x")
+        one.answers(1, {"drink": value})
+        files.append(one.write(tmp_path / f"{name}.jsonl"))
+    ran = wigwag("replay", files[0], "--against", files[1], env={"PYTHONIOENCODING": "cp1252"})
+    assert (ran.code, ran.err) == (ExitCode.FAILED, "")
+    assert '        now:      "\\U0001f375"\n' in ran.out

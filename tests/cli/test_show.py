@@ -38,7 +38,10 @@ def test_it_can_show_what_is_wrong_alone_and_messages_whole(recording: Path) -> 
     assert '        "code": -32602,' in ran.out.splitlines()
 
 
-def test_at_a_terminal_lines_end_at_its_edge_and_have_colours(recording: Path) -> None:
+def test_at_a_terminal_lines_end_at_its_edge_and_have_colours(
+    recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     with wigwag_at_terminal("show", recording, "--failures") as person:
         person.see("\x1b[31m    5.000 ← tools/call #1 add error -32602")
         assert person.exit_code() == ExitCode.DONE
@@ -101,3 +104,42 @@ def test_the_page_is_not_sifted(recording: Path) -> None:
     ran = wigwag("show", recording, "--html", "--failures")
     assert ran.code == ExitCode.USAGE
     assert "it is sifted there" in ran.err
+
+
+def test_what_an_encoding_lacks_is_escaped(tmp_path: Path) -> None:
+    told = Told(target=["python", "服.py"])
+    told.asks(1, "tools/call", {"name": "🍵 \u203a"})
+    recording = told.write(tmp_path / "trace.jsonl")
+    ran = wigwag("show", recording, env={"PYTHONIOENCODING": "cp1252"})
+    assert (ran.code, ran.err) == (ExitCode.DONE, "")
+    assert ran.out.startswith("python '\\u670d.py' (stdio)")
+    assert "-> tools/call #1 \\U0001f375 \\u203a" in ran.out
+    for_programs = wigwag("show", recording, "--json", env={"PYTHONIOENCODING": "cp1252"})
+    assert json.loads(for_programs.out)["about"] == "🍵 \u203a"
+
+
+def test_json_at_a_terminal_cannot_control_it(tmp_path: Path) -> None:
+    told = Told()
+    told.answers(1, {"text": "\x9b31mred\u202e"})
+    recording = tmp_path / "trace.jsonl"
+    told.write(recording)
+    recording.write_text(recording.read_text().replace("\\u009b", "\x9b"), encoding="utf-8")
+    with wigwag_at_terminal("show", recording, "--json") as person:
+        person.see('"text": "\\u009b31mred')
+        assert person.exit_code() == ExitCode.DONE
+    assert "\x9b" not in person.seen
+
+
+def test_the_page_does_not_take_the_place_of_the_recording(recording: Path) -> None:
+    ran = wigwag("show", recording, "--out", recording)
+    assert (ran.code, ran.out) == (ExitCode.USAGE, "")
+    assert "is the recording itself" in ran.err
+    assert recording.read_bytes().startswith(b'{"kind":"trace"')
+
+
+def test_who_wants_no_colours_gets_none(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    with wigwag_at_terminal("show", recording) as person:
+        person.see("python server.py (stdio)")
+        assert person.exit_code() == ExitCode.DONE
+    assert "\x1b[" not in person.seen

@@ -240,7 +240,10 @@ for line in sys.stdin:
     assert done.stdout == f"{line}\n".encode() * 300
 
 
-def test_at_a_terminal_it_has_colours_and_ends_with_ctrl_c() -> None:
+def test_at_a_terminal_it_has_colours_and_ends_with_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     program = "print('ready', flush=True); import time; time.sleep(600)"
     with wigwag_at_terminal("trace", "--", sys.executable, "-c", program) as person:
         person.see("there is no host; type messages, one a line, and Ctrl+D at the end")

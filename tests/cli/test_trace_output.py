@@ -62,3 +62,16 @@ def test_an_output_that_knows_no_arrows_gets_none(
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     hand_out(shown())
     assert capfd.readouterr().err == "20:00:01.500 | \\u2192 ready\n"
+
+
+def test_json_at_a_terminal_cannot_control_it(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    with outlets_of(shown(as_json=True), "stdio", ["x"], STARTED, STDOUT) as outlets:
+        outlets[0](StderrRecord(at=1.5, text="\x9b31mred\u202e"))
+    line = capfd.readouterr().out.splitlines()[1]
+    assert line.isprintable()
+    assert json.loads(line)["text"] == "\x9b31mred\u202e"

@@ -4,6 +4,7 @@ Whatever it does is done by the library; here are the words that it takes and th
 came of it.
 """
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -24,5 +25,7 @@ def main() -> None:
     from wigwag.cli.commands import wigwag  # noqa: PLC0415 - it needs click
     from wigwag.cli.failures import leave_quietly  # noqa: PLC0415 - as above
 
+    if isinstance(sys.stdout, io.TextIOWrapper):  # escape what its encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     with leave_quietly():
         wigwag.main(prog_name="wigwag")

@@ -10,7 +10,7 @@ from typing import Any, Final, TextIO, TypeVar
 
 import click
 
-__all__ = ["has_colours", "json_option", "print_json", "styled"]
+__all__ = ["has_colours", "json_option", "print_json", "styled", "without_controls"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,10 +26,10 @@ def print_json(value: Any) -> None:
         click.echo(json.dumps(value, ensure_ascii=False))
         return
     lines = json.dumps(value, ensure_ascii=False, indent=2).split("\n")
-    click.echo("\n".join(map(_without_controls, lines)))
+    click.echo("\n".join(map(without_controls, lines)))
 
 
-def _without_controls(line: str) -> str:
+def without_controls(line: str) -> str:
     """Return a line of JSON that means the same, and does not control a terminal."""
     if line.isprintable():
         return line

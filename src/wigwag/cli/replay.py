@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.failures import code_of, fail, run
-from wigwag.cli.output import json_option, print_json
+from wigwag.cli.output import json_option, print_json, styled
 from wigwag.cli.show import read_given
 from wigwag.cli.targets import TargetCommand, named_target, pairs, split_words
 from wigwag.errors import McpError
@@ -204,7 +204,7 @@ def _compare(  # noqa: PLR0913 - the options, as they are
         target = named_target(context, _target(context, against), server)
         comparison = run(_perform(read, target, ignore, timeout, options), as_json=as_json)
     if out is not None:
-        _keep(comparison.recording, out)
+        _keep(comparison.recording, out, pairs(context, env, "=", "--env", "NAME=VALUE"))
     if as_json:
         _print_json(comparison)
     else:
@@ -240,14 +240,12 @@ async def _perform(
         raise TimeoutError(f"the server could not be reached within {limit:g} s") from None
 
 
-def _keep(recording: Recording, out: str) -> None:
-    from wigwag.tracing.records import RecordWriter  # noqa: PLC0415 - few want this
+def _keep(recording: Recording, out: str, env: dict[str, str]) -> None:
+    from wigwag.tracing.recording_file import keep_recording  # noqa: PLC0415 - few want this
+    from wigwag.tracing.redaction import Redaction  # noqa: PLC0415 - as above
 
     try:
-        with Path(out).open("wb", buffering=0) as file:
-            writer = RecordWriter(file, recording.header)
-            for record in recording.records:
-                writer.write(record)
+        keep_recording(out, recording, Redaction(environment={**os.environ, **env}))
     except OSError as error:
         fail(f"cannot write {out}: {error.strerror}", ExitCode.USAGE)
     click.echo(f"wrote {out}", err=True)
@@ -270,7 +268,9 @@ def _print_json(comparison: Comparison) -> None:
 
 
 def _print(comparison: Comparison) -> None:
-    for what in comparison.redacted:
+    from wigwag.client.terminal_lines import visible  # noqa: PLC0415 - as above
+
+    for what in map(visible, comparison.redacted):
         click.echo(f"wigwag: {what} was sent without what the recording leaves out", err=True)
     requests = [outcome for outcome in comparison.outcomes if outcome.id is not None]
     otherwise = [outcome for outcome in comparison.outcomes if not outcome.is_alike]
@@ -281,11 +281,12 @@ def _print(comparison: Comparison) -> None:
     differ = sum(not outcome.is_alike for outcome in requests)
     said = f"{len(requests)} request{'' if len(requests) == 1 else 's'}"
     if not otherwise:
-        click.secho(f"{said}: all answered as recorded", fg="green")
+        click.echo(styled(f"{said}: all answered as recorded", sys.stdout, fg="green"))
     else:
         told = len(otherwise) - differ
         more = f", {told} kind{'' if told == 1 else 's'} of other messages" if told else ""
-        click.secho(f"{said}: {differ} answered otherwise{more}", fg="red")
+        text = f"{said}: {differ} answered otherwise{more}"
+        click.echo(styled(text, sys.stdout, fg="red"))
 
 
 def _print_outcome(outcome: Outcome, failure: str) -> None:
@@ -303,7 +304,7 @@ def _print_outcome(outcome: Outcome, failure: str) -> None:
     head = f"{outcome.method} {outcome.subject}".strip()
     if outcome.id is not None:
         head += f" (request {outcome.id} at {outcome.at:.3f} s)"
-    click.secho(visible(head), bold=True)
+    click.echo(styled(visible(head), sys.stdout, bold=True))
     if outcome.failure:
         why = "the same" if outcome.failure == failure else visible_lines(outcome.failure)
         click.echo("    " + why.replace("\n", "\n    "))

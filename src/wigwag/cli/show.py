@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,7 +14,8 @@ import click
 
 from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.failures import fail
-from wigwag.cli.output import json_option
+from wigwag.cli.output import has_colours, json_option, styled, without_controls
+from wigwag.cli.trace_output import can_show_arrows
 
 if TYPE_CHECKING:
     from wigwag.tracing.html_rows import PageFacts, Row
@@ -127,6 +127,8 @@ def _write_page(read: Recording, recording: str, out: str | None, *, opens: bool
     if out is None:
         out = "recording.html" if recording == "-" else str(Path(recording).with_suffix(".html"))
     file = Path(out)
+    if recording != "-" and file.exists() and file.samefile(recording):
+        fail(f"{out} is the recording itself: name another file with --out", ExitCode.USAGE)
     try:
         file.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -140,7 +142,9 @@ def _print_json(rows: Iterable[Row]) -> None:
     import msgspec  # noqa: PLC0415 - few want this
 
     for row in rows:
-        click.echo(msgspec.json.encode(row).decode("utf-8", "replace"))
+        line = msgspec.json.encode(row)
+        # Programs get it as UTF-8, whatever the encoding of texts is here.
+        click.echo(without_controls(line.decode()) if sys.stdout.isatty() else line)
 
 
 def _print_lines(
@@ -156,20 +160,22 @@ def _print_lines(
     from wigwag.tracing.html_rows import failures_of  # noqa: PLC0415 - as above
     from wigwag.tracing.text import TextRenderer, TextStyle  # noqa: PLC0415 - as above
 
-    is_terminal = sys.stdout.isatty()
+    is_ascii = not can_show_arrows(sys.stdout)
     renderer = TextRenderer(
         TextStyle(
             pretty=pretty,
-            width=shutil.get_terminal_size().columns if is_terminal else None,
-            colours=is_terminal and not os.environ.get("NO_COLOR"),
+            width=shutil.get_terminal_size().columns if sys.stdout.isatty() else None,
+            colours=has_colours(sys.stdout),
+            ascii_only=is_ascii,
             methods=methods,
             ids=ids,
         )
     )
     places = failures_of(read) if failures else None
-    click.secho(
-        visible(f"{facts.target} ({facts.transport}), recorded at {facts.started}"), bold=True
-    )
+    title = visible(f"{facts.target} ({facts.transport}), recorded at {facts.started}")
+    if is_ascii:
+        title = title.encode("ascii", "backslashreplace").decode()
+    click.echo(styled(title, sys.stdout, bold=True))
     for place, record in enumerate(read.records):
         lines = renderer.lines(record)  # each, for the answers to have their requests
         if places is None or place in places:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -12,12 +11,14 @@ from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 from msgspec import Struct
 
+from wigwag.cli.output import has_colours, without_controls
+
 if TYPE_CHECKING:
     from wigwag.tracing.observer import Outlet
     from wigwag.tracing.records import Record, TraceHeader
     from wigwag.tracing.text import TextStyle
 
-__all__ = ["STDERR", "STDOUT", "Shown", "outlets_of"]
+__all__ = ["STDERR", "STDOUT", "Shown", "can_show_arrows", "outlets_of"]
 
 STDOUT: Final = 1
 STDERR: Final = 2
@@ -96,7 +97,8 @@ def _shown(
         import msgspec  # noqa: PLC0415 - as above
 
         def lines(record: TraceHeader | Record) -> list[str]:
-            return [msgspec.json.encode(record).decode()]
+            line = msgspec.json.encode(record).decode()
+            return [without_controls(line) if stream.isatty() else line]
 
         printer.print(lines(header))
     else:
@@ -112,19 +114,19 @@ def _shown(
 def _style(wanted: Shown, started: datetime, stream: TextIO) -> TextStyle:
     from wigwag.tracing.text import TextStyle  # noqa: PLC0415 - for this command alone
 
-    is_terminal = stream.isatty()
     return TextStyle(
         pretty=wanted.pretty,
-        width=shutil.get_terminal_size().columns if is_terminal else 1000,
-        colours=is_terminal and not os.environ.get("NO_COLOR"),
-        ascii_only=not _can_show_arrows(stream),
+        width=shutil.get_terminal_size().columns if stream.isatty() else 1000,
+        colours=has_colours(stream),
+        ascii_only=not can_show_arrows(stream),
         methods=wanted.methods,
         ids=wanted.ids,
         started=started,
     )
 
 
-def _can_show_arrows(stream: TextIO) -> bool:
+def can_show_arrows(stream: TextIO) -> bool:
+    """Tell whether a stream takes arrows and the like; not every encoding has them."""
     try:
         "→←│…".encode(stream.encoding)
     except UnicodeEncodeError:

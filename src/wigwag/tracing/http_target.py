@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import socket
 import ssl as tls
 from collections.abc import Mapping
@@ -56,6 +57,12 @@ class HttpTarget:
             **(headers or {}),
             "Host": parts.netloc.rpartition("@")[2],
         }
+        for name, value in self.headers.items():
+            if not _is_sound(f"{name}: {value}"):
+                raise ValueError(
+                    f"the header {name!r} cannot be sent: it has a line end, or letters that are"
+                    " not of Western Europe"
+                )
 
     def __str__(self) -> str:
         """The URL, without what may be secret in it."""
@@ -109,6 +116,14 @@ class HttpTarget:
         parts = urlsplit(location)
         path = location[location.index(parts.netloc) + len(parts.netloc) :]
         return head.with_headers({"Location": origin + (path or "/")})
+
+
+def _is_sound(field: str) -> bool:
+    """Tell whether HTTP can carry a line of a head."""
+    return (
+        not re.search(r"[\r\n\0]", field)
+        and field.encode("latin-1", "replace").decode("latin-1") == field
+    )
 
 
 def _authorization_of(user: str | None, password: str | None) -> dict[str, str]:

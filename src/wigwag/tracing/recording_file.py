@@ -9,10 +9,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from wigwag._version import __version__
-from wigwag.tracing.records import TraceHeader
+import msgspec
+from msgspec import Raw
 
-__all__ = ["open_recording", "trace_header"]
+from wigwag._version import __version__
+from wigwag.tracing.records import (
+    JunkRecord,
+    MessageRecord,
+    Record,
+    Recording,
+    RecordWriter,
+    TraceHeader,
+)
+from wigwag.tracing.redaction import Redaction
+
+__all__ = ["keep_recording", "open_recording", "trace_header"]
 
 
 def open_recording(path: str | os.PathLike[str]) -> BinaryIO:
@@ -43,6 +54,30 @@ def _is_special(file: Path) -> bool:
 
 def _opened(file: Path, mode: Literal["wb", "xb"]) -> BinaryIO:
     return open(file, mode, buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+def keep_recording(
+    path: str | os.PathLike[str], recording: Recording, redaction: Redaction
+) -> None:
+    """Write a recording that was made without a file, and leave out what is secret.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    with open_recording(path) as file:
+        writer = RecordWriter(file, recording.header)
+        for record in recording.records:
+            writer.write(_without_secrets(record, redaction))
+
+
+def _without_secrets(record: Record, redaction: Redaction) -> Record:
+    if isinstance(record, MessageRecord):
+        # Over HTTP it may have several lines.
+        text = bytes(record.message).decode().replace("\r", " ").replace("\n", " ")
+        return msgspec.structs.replace(record, message=Raw(redaction.json(text).encode()))
+    if isinstance(record, JunkRecord):
+        return msgspec.structs.replace(record, text=redaction.text(record.text))
+    return record
 
 
 def trace_header(

@@ -49,3 +49,11 @@ def test_redirections_within_the_server_lead_to_the_relay(location: str, seen: s
     head = Head(b"HTTP/1.1 307 Go", [b"Location: " + location.encode()])
     changed = HttpTarget("http://a.example/mcp").response_head(head, "http://localhost:1")
     assert changed.header("location") == seen
+
+
+@pytest.mark.parametrize("value", ["\u2603", "a\r\nX: b", "\0"])
+def test_a_header_that_http_cannot_carry_is_refused_and_not_told(value: str) -> None:
+    with pytest.raises(ValueError, match="the header 'X-Key' cannot be sent") as refused:
+        HttpTarget("http://a.example", {"X-Key": value})
+    assert value not in str(refused.value)
+    HttpTarget("http://a.example", {"X-Key": "caf\xe9"})

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import wigwag
 from tests.e2e.host import PATIENCE
-from wigwag.tracing.recording_file import open_recording, trace_header
+from tests.unit.tracing.recordings import Told
+from wigwag.tracing.recording_file import keep_recording, open_recording, trace_header
+from wigwag.tracing.records import EndRecord, JunkRecord, MessageRecord, read_recording
+from wigwag.tracing.redaction import REDACTED, Redaction
 
 
 def test_a_recording_is_for_its_user_alone(tmp_path: Path) -> None:
@@ -76,3 +79,18 @@ def test_no_recording_is_lost_where_hosts_start_several_servers_at_once(tmp_path
         each.join(PATIENCE)
     kept = sorted(path.read_bytes() for path in tmp_path.iterdir() if path.stat().st_size)
     assert kept == sorted([b"0", b"1", b"2", b"3"] * 20)
+
+
+def test_a_recording_without_a_file_is_kept_line_by_line_and_without_secrets(
+    tmp_path: Path,
+) -> None:
+    told = Told()
+    told.says("server", b'{"jsonrpc": "2.0",\r\n "id": 1, "result": {"token": "k-1"}}')
+    told.records.append(JunkRecord(at=2.0, sender="server", text="API_KEY=k-2"))
+    told.ends()
+    keep_recording(tmp_path / "trace.jsonl", told.recording, Redaction())
+    message, junk, end = read_recording(tmp_path / "trace.jsonl").records
+    assert isinstance(message, MessageRecord)
+    assert message.decode()["result"] == {"token": REDACTED}
+    assert junk == JunkRecord(at=2.0, sender="server", text=f"API_KEY={REDACTED}")
+    assert isinstance(end, EndRecord)
