@@ -67,6 +67,13 @@ __all__ = ["trace_command"]
     help="Where to listen, for a URL; 0 for any free port.",
 )
 @click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name it is reached by, in front of a URL, such as that of a tunnel.",
+)
+@click.option(
     "--allowed-origin",
     "allowed_origins",
     multiple=True,
@@ -138,6 +145,7 @@ class _Listening(Struct, frozen=True):
 
     host: str
     port: int
+    allowed_hosts: tuple[str, ...]
     allowed_origins: tuple[str, ...]
 
 
@@ -239,6 +247,7 @@ def _trace_url(url: str, headers: dict[str, str], listening: _Listening, shown: 
                 host=listening.host,
                 port=listening.port,
                 headers=headers,
+                allowed_hosts=listening.allowed_hosts or None,
                 allowed_origins=listening.allowed_origins,
                 redaction=redaction,
             ) as relay:

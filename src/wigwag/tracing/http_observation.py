@@ -238,7 +238,10 @@ class HttpObservation:
             yield self._http(piece, side.part, f"{side.size} bytes of {side.content_type}")
         else:
             record = self._message(piece, body, side.part)
-            if isinstance(record, MessageRecord):
+            if isinstance(record, MessageRecord) and _is_refusal(record, side.part):
+                text = bytes(record.message).decode()[:_EXCERPT_CHARACTERS]
+                yield self._http(piece, side.part, text)
+            elif isinstance(record, MessageRecord):
                 exchange.asks = exchange.asks or _has_request(record)
                 yield record
             elif self._should_be_message(exchange, piece, side):
@@ -271,6 +274,11 @@ class HttpObservation:
             http=http,
             text=self._redaction.text(text),
         )
+
+
+def _is_refusal(record: MessageRecord, part: HttpPart) -> bool:
+    """Tell whether an `error` is that of OAuth or of a web service, and none of JSON-RPC."""
+    return part.status >= 400 and bool(record.problem) and b'"jsonrpc"' not in bytes(record.message)
 
 
 def _has_request(record: MessageRecord) -> bool:

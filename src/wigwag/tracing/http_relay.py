@@ -37,6 +37,7 @@ class HttpRelay:
         host: The address to listen on.
         port: The port to listen on; 0 for any that is free.
         headers: What requests to the server carry besides, or instead of their own.
+        allowed_hosts: Names that it is reached by, besides those of this machine.
         allowed_origins: Web pages that may use the relay, besides those of this machine.
         redaction: Takes out what is secret before the outlets get it.
         ssl: What servers are trusted; what the system trusts if `None`.
@@ -45,7 +46,7 @@ class HttpRelay:
         ValueError: The URL is none.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - most have what is usual
         self,
         url: str,
         outlets: Sequence[Outlet],
@@ -53,12 +54,15 @@ class HttpRelay:
         host: str = "127.0.0.1",
         port: int = 0,
         headers: Mapping[str, str] | None = None,
+        allowed_hosts: Sequence[str] | None = None,
         allowed_origins: Sequence[str] = (),
         redaction: Redaction | None = None,
         ssl: tls.SSLContext | None = None,
     ) -> None:
         self._target = HttpTarget(url, headers, ssl)
-        self._rules = HostRules(host=host, allowed_origins=allowed_origins)
+        self._rules = HostRules(
+            host=host, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins
+        )
         redaction = redaction or Redaction()
         for name, value in self._target.headers.items():
             redaction.header(name, value)  # from here on it is known

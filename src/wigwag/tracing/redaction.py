@@ -57,6 +57,8 @@ _assigned: Final = re.compile(
     """,
     re.VERBOSE,
 )
+# What a token is had for, in a URL or a form.
+_codes: Final = re.compile(r"(?:\A(?=.*&grant_type=)|(?<=[?&]))code=[^&\s\"'\\]+")
 _credentials: Final = re.compile(
     r"""
     \b(?P<scheme>(?i:bearer|basic|dpop)\s+)(?=[^\s"'\\]*\d)[\w.~+/=-]{8,}
@@ -76,6 +78,7 @@ _HINTS: Final = (
     *("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey"),
     *("private_key", "private-key", "privatekey", "private key"),
     *("assertion", "verifier", "dpop", "jwt", "session", '"env', "bearer ", "basic "),
+    *("?code=", "&code="),
     *("sk-", "sk_live", "rk_live", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     *("glpat-", "xox", ".eyj", "npm_", "hf_", "akia", "aiza"),
 )
@@ -195,6 +198,7 @@ class Redaction:
     def _clean(self, text: str) -> str:
         text = _headers.sub(rf"\1\2{REDACTED}", text)
         text = _assigned.sub(self._unassigned, text)
+        text = _codes.sub(f"code={REDACTED}", text)
         return _credentials.sub(_without_credentials, text)
 
     def _word(self, word: str) -> str:

@@ -234,3 +234,15 @@ def test_a_request_may_have_numbers_of_any_size() -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"n":%b}}' % (b"9" * 5000)
     asked = only(Observed().asks("POST /mcp", JSON, body=body), MessageRecord)
     assert bytes(asked.message) == body
+
+
+def test_an_error_of_oauth_is_no_message() -> None:
+    told = Observed()
+    told.asks("POST /mcp", JSON, body=PING)
+    refusal = b'{"error":"invalid_token","access_token":"k-1"}'
+    refused = only(told.answers("401 Unauthorized", JSON, body=refusal), HttpRecord)
+    assert refused.http.status == 401
+    assert refused.text == f'{{"error":"invalid_token","access_token":"{REDACTED}"}}'
+    told.asks("POST /mcp", JSON, body=PING, connection=2)
+    broken = b'{"jsonrpc":"1.0","id":1,"error":{}}'
+    only(told.answers("400 Bad Request", JSON, body=broken, connection=2), MessageRecord)

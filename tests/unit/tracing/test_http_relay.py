@@ -246,6 +246,12 @@ async def test_pages_that_are_named_may_use_it() -> None:
         assert answer == ANSWER
 
 
+async def test_it_may_be_reached_by_names_that_are_named() -> None:
+    async with between(answers_once, allowed_hosts=["tunnel.example"]) as made:
+        answer = await made.exchange(b"GET / HTTP/1.1\r\nHost: tunnel.example\r\n\r\n")
+        assert answer == ANSWER
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [

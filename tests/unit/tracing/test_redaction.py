@@ -174,6 +174,18 @@ def test_urls_lose_users_secret_parameters_and_secret_parts() -> None:
     ) == (f"https://a.example/s/{REDACTED}/mcp?x=1&Tenant={REDACTED}")
     assert redaction.url("/messages?sessionId=77") == f"/messages?sessionId={REDACTED}"
     assert redaction.url("http://[bad") == "http://[bad"
+    assert redaction.url("/callback?code=abc&state=x") == f"/callback?code={REDACTED}&state=x"
+
+
+def test_forms_lose_the_code_that_a_token_is_had_for() -> None:
+    redaction = Redaction()
+    first = "code=abc&grant_type=authorization_code&code_verifier=v"
+    assert redaction.text(first) == (
+        f"code={REDACTED}&grant_type=authorization_code&code_verifier={REDACTED}"
+    )
+    last = "grant_type=authorization_code&code=abc"
+    assert redaction.text(last) == f"grant_type=authorization_code&code={REDACTED}"
+    assert redaction.text("code=7, token expired") == "code=7, token expired"
 
 
 @pytest.mark.parametrize("filling", ["aB3+pwd", "a.b-", "one token, ", "İ ", "://"])
