@@ -102,6 +102,15 @@ def test_ctrl_c_ends_it_and_the_server(tmp_path: Path) -> None:
     assert [one for one in all_processes() if one.command.endswith(f"-S {server}")] == []
 
 
+def test_the_name_of_a_server_cannot_change_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    crash = {"command": sys.executable, "args": ["-S", str(ZOO / "crash.py")]}
+    file.write_text(json.dumps({"mcpServers": {"cage\x1b[2J": crash}}))
+    with wigwag_at_terminal("doctor", "--config", file) as person:
+        person.see(r"cage\x1b[2J: starting the server")
+        assert person.exit_code() == ExitCode.FAILED
+
+
 def test_what_a_server_says_cannot_change_the_terminal(tmp_path: Path) -> None:
     server = tmp_path / "server.py"
     server.write_text(r"import sys; sys.exit('\x1b[2Jall is well\rnothing')")

@@ -218,6 +218,21 @@ async def test_what_is_wrong_with_an_entry_does_not_keep_its_server_from_being_e
     assert "a" * 20 not in str(diagnosis)
 
 
+async def test_words_among_the_arguments_are_taken_for_what_they_are(tmp_path: Path) -> None:
+    args = [
+        *HEALTHY["args"],
+        "todo",
+        "add-notes",
+        "--author",
+        "Jane Austen",
+        "--keywords=novels,zoo",
+    ]
+    assert await codes_of_entry(tmp_path / "mcp.json", {**HEALTHY, "args": args}) == []
+    args = [*HEALTHY["args"], "your-folder", "<name>"]
+    found = await codes_of_entry(tmp_path / "mcp.json", {**HEALTHY, "args": args})
+    assert found == ["placeholder-value"] * 2
+
+
 async def test_a_disabled_server_is_not_started(tmp_path: Path) -> None:
     entry = {"command": "lions", "disabled": True}
     assert await codes_of_entry(tmp_path / "mcp.json", entry) == ["server-disabled"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import aclosing
 from typing import Any
@@ -24,8 +25,10 @@ from tests.zoo.urls.patients import (
 from tests.zoo.urls.streams import report
 from wigwag import Server
 from wigwag.doctor.findings import Facts, Finding
+from wigwag.doctor.patience import Patience
 from wigwag.doctor.url_checks.connections import check_connections, check_encryption
 from wigwag.doctor.url_checks.exchanges import Asker, Exchange
+from wigwag.doctor.url_checks.messages import initialize
 from wigwag.doctor.url_checks.streams import judge_progress
 from wigwag.doctor.urls import check_url
 from wigwag.oauth.urls import read_url
@@ -187,6 +190,20 @@ async def test_a_proxy_that_the_environment_names_is_noted_and_used(
 
 
 # --- the way
+
+
+async def test_an_answer_that_is_no_stream_is_waited_for_longer_than_for_an_event() -> None:
+    async def take_time(request: HttpRequest) -> None:
+        body = json.dumps({"jsonrpc": "2.0", "id": request.message["id"], "result": {}}).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        await request.raw(head.encode() + b"\r\n\r\n")
+        await asyncio.sleep(0.2)  # it is that slow
+        await request.raw(body)
+
+    patience = Patience(answer=30.0, event=0.05)
+    async with answering(take_time) as place:
+        asker = Asker(place.url, headers={}, tls=None, patience=patience)
+        assert (await asker.post(initialize())).result == {}
 
 
 async def test_addresses_that_nobody_serves_are_told() -> None:

@@ -170,7 +170,7 @@ class _Progress:
 
     def __call__(self, step: str) -> None:
         if self._is_shown:
-            click.echo(f"{_CLEAR_LINE}{step} ...", nl=False, err=True)
+            click.echo(f"{_CLEAR_LINE}{visible(step)} ...", nl=False, err=True)
 
     def clear(self) -> None:
         """Leave an empty line."""

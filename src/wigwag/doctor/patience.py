@@ -30,7 +30,7 @@ class Patience(Struct, frozen=True, kw_only=True):
     slow_start: float = 10.0
     quiet: float = 0.3
     exit: float = 3.0
-    leftovers: float = 2.0
+    leftovers: float = 5.0
     connect: float = 10.0
     event: float = 10.0
     idle: float = 5.0

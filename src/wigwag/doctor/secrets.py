@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _SECRET_NAME: Final = re.compile(
-    r"key|token|secret|passw|pwd|auth|credential|private|session|cookie|dsn|connection.?string",
+    r"key(?!word|board)|token|secret|passw|pwd|auth(?!or(?!iz))|credential|private|session|cookie|dsn|connection.?string",
     re.IGNORECASE,
 )
 # Ways in which well-known services mark their tokens, and what has been drawn by chance.

@@ -5,12 +5,14 @@ import pytest
 from wigwag.doctor.secrets import hide_secrets, is_placeholder, is_secret_name, is_token
 
 
-@pytest.mark.parametrize("name", ["API_KEY", "GITHUB_TOKEN", "db-password", "Authorization"])
+@pytest.mark.parametrize(
+    "name", ["API_KEY", "GITHUB_TOKEN", "db-password", "Authorization", "auth"]
+)
 def test_secrets_are_told_by_their_names(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["LOG_LEVEL", "HOME", "port", "NODE_ENV"])
+@pytest.mark.parametrize("name", ["LOG_LEVEL", "HOME", "port", "NODE_ENV", "author", "keyword"])
 def test_other_names_are_no_secrets(name: str) -> None:
     assert not is_secret_name(name)
 

@@ -7,6 +7,8 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from tests.interaction.http_server import HttpRequest, HttpServer
 from tests.pair import error, initialized, result
 from tests.zoo.urls.patients import UNHEARD, Place, always, answering, patient
@@ -98,7 +100,7 @@ async def of_2024_by_another_name() -> AsyncIterator[Place]:
         yield Place(f"{server.origin}/sse")
 
 
-@patient("stream-held-back", patience=UNHEARD)
+@patient("stream-held-back", patience=replace(UNHEARD, event=3.0))
 async def answers_nowhere() -> AsyncIterator[Place]:
     async with HttpSse(answers=False) as server:
         yield Place(f"{server.origin}/sse")

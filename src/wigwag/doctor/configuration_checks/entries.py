@@ -40,6 +40,7 @@ _OFTEN_MEANT: Final = {
     "path": "command",
 }
 _VARIABLE: Final = re.compile(r"\$\{([^{}]+)\}")
+_is_command: Final = re.compile(r"[a-z][a-z0-9-]*").fullmatch
 _OPTION: Final = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?", re.DOTALL)
 
 
@@ -207,7 +208,7 @@ def _values(fields: Mapping[str, Any], host: ConfiguredHost) -> Iterator[_Told]:
                 "",
                 "give it a value, or leave it out: to many programs empty is not absent",
             )
-        elif is_placeholder(value) and not _VARIABLE.search(value):
+        elif _says_what_to_write(value, is_named=is_named):
             yield (
                 "placeholder-value",
                 "warning",
@@ -225,6 +226,13 @@ def _values(fields: Mapping[str, Any], host: ConfiguredHost) -> Iterator[_Told]:
                 found[0],
                 "write the value itself",
             )
+
+
+def _says_what_to_write(value: str, *, is_named: bool) -> bool:
+    if _VARIABLE.search(value) or not is_placeholder(value):
+        return False
+    # Among arguments there are commands, such as `todo` or `add-notes`.
+    return is_named or "your" in value or _is_command(value) is None
 
 
 def _names_in_env(fields: Mapping[str, Any]) -> Mapping[str, Any]:

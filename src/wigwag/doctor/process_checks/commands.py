@@ -323,7 +323,9 @@ def _no_script(start: Start) -> Finding | None:
 
 
 def _docker_without_input(start: Start) -> Finding | None:
-    if start.program_name not in ("docker", "podman") or "run" not in start.args:
+    words = [word for word in start.args if not word.startswith("-")]
+    runs = words[:1] == ["run"] or words[:2] == ["container", "run"]  # others have one, too
+    if start.program_name not in ("docker", "podman") or not runs:
         return None
     if any(_INTERACTIVE.fullmatch(option) for option in _before_image(start.args)):
         return None

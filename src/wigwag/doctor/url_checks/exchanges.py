@@ -271,11 +271,12 @@ class Asker:
             body: Its body.
             url: Another URL than that of the server.
             is_ours: Whether the headers that every request carries may go there.
-            seconds: How long to wait for its body, if not as for any answer.
+            seconds: How long to wait for the answer on a stream, if not as for any answer.
         """
         async with self.opened(method, headers, body, url=url, is_ours=is_ours) as (exchange, it):
             if it is not None:
-                await it.read(seconds or self.patience.answer, _is_answered)
+                limit = seconds if exchange.is_stream else None
+                await it.read(limit or self.patience.answer, _is_answered)
         return exchange
 
     @asynccontextmanager

@@ -137,6 +137,9 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
         ["run", "-e", "A=1", "--interactive", "lions"],
         ["run", "--rm", "-e", "A=1", "-i", "lions"],
         ["exec", "lions"],
+        ["mcp", "gateway", "run"],
+        ["compose", "run", "lions"],
+        ["container", "run", "-i", "lions"],
     ],
 )
 def test_docker_with_input_is_sound(folder: Path, args: list[str]) -> None:
