@@ -217,6 +217,23 @@ async def test_what_a_server_leaves_behind_is_found_and_ended() -> None:
     assert pid not in [process.pid for process in all_processes()]
 
 
+async def test_nothing_that_was_killed_still_runs_when_that_is_done(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    script = tmp_path / "server.py"
+    script.write_text(  # of much memory the system takes longer to let go
+        "import os, pathlib, threading\n"
+        "if os.fork() == 0:\n"
+        "    memory = b'x' * 100_000_000\n"
+        f"    pathlib.Path({str(there)!r}).touch()\n"
+        "    print(flush=True)\n"
+        "    threading.Event().wait()\n"
+    )
+    process = await WatchedProcess.start(sys.executable, ["-S", str(script)], env={}, cwd=None)
+    assert await process.wait_until(there.exists, 60)
+    await process.end()
+    assert [one for one in all_processes() if one.group == process.pid] == []
+
+
 async def test_a_flood_on_standard_output_is_read_once(tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(

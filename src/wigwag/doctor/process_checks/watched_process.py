@@ -190,9 +190,14 @@ class WatchedProcess(asyncio.SubprocessProtocol):
         except (ProcessLookupError, PermissionError):
             pass
         self._transport.close()
-        exiting = asyncio.ensure_future(self.wait_for_exit(_TIME_TO_DIE))
+        exiting = asyncio.ensure_future(self._wait_for_death())
         try:
             await asyncio.shield(exiting)
         except asyncio.CancelledError:  # whoever breaks off must not leave it unreaped
             await exiting
             raise
+
+    async def _wait_for_death(self) -> None:
+        """Wait until what was killed is gone: for a moment it still runs, on a busy machine."""
+        await self.wait_for_exit(_TIME_TO_DIE)
+        await self.wait_for_children(_TIME_TO_DIE)
