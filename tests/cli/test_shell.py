@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.kiosk import kiosk
 from tests.cli.program import KIOSK, wigwag, wigwag_at_terminal
-from tests.e2e.person import CTRL_C, CTRL_D
+from tests.e2e.person import CTRL_C, CTRL_D, Person
 from wigwag.cli.conversations import Talk, open_conversation
 from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.shell import Left, Shell
@@ -101,41 +101,47 @@ def test_it_takes_no_words() -> None:
     assert wigwag("shell", KIOSK, "add").code == ExitCode.USAGE
 
 
+def see_prompt(person: Person) -> None:
+    """Wait until a line may be typed: a line that is given up is drawn again, with its prompt."""
+    person.see("\x1b[?2004h")
+    person.see("kiosk>")
+
+
 def test_a_person_talks_to_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
     monkeypatch.setenv("TERM", "xterm")
     with wigwag_at_terminal("shell", KIOSK) as person:
         person.see("kiosk 2.0, 2026-07-28, 10 tools.")
-        person.see("kiosk>")
+        see_prompt(person)
         person.type("inf")
         person.see("inf")
         person.type("\t")
         person.see("o")  # the rest of the only command that begins like this
         person.type("\r")
         person.see("capabilities")
-        person.see("kiosk>")
+        see_prompt(person)
         person.type("add a=20 b=22\r")
         person.see("42\n")
-        person.see("kiosk>")
+        see_prompt(person)
         # The server asks, in the middle of a call.
         person.type("order\r")
         person.answer("Number of your choice: ", "1")
         person.answer("Whole number [1]: ", "")
         person.answer("Send? yes, no, or edit: ", "yes")
         person.see("1 bread")
-        person.see("kiosk>")
+        see_prompt(person)
         person.type("sleep\r")
         person.see("asleep")
         person.type(CTRL_C)
         person.see("wigwag: broken off")
-        person.see("kiosk>")
+        see_prompt(person)
         person.type("half a line" + CTRL_C)
-        person.see("kiosk>")
+        see_prompt(person)
         person.type("\x1b[A")  # what was typed before
         person.see("sleep")
         person.type(CTRL_C)
-        person.see("kiosk>")
+        see_prompt(person)
         person.type(CTRL_D)
         assert person.exit_code() == ExitCode.DONE
         person.see_the_end()
