@@ -16,10 +16,13 @@ from wigwag.testing.http_socket import serving
 
 pytestmark = pytest.mark.anyio
 
+PATIENT = Patience(start=60, answer=60, slow_start=60, exit=60, leftovers=60, total=600)
+
 
 async def test_a_healthy_process_has_no_findings() -> None:
     steps: list[str] = []
-    diagnosis = await diagnose([sys.executable, str(KITEBASE)], on_step=steps.append)
+    target = [sys.executable, str(KITEBASE)]
+    diagnosis = await diagnose(target, patience=PATIENT, on_step=steps.append)
     assert diagnosis.codes == []
     assert diagnosis.is_healthy
     assert diagnosis.target == f"{sys.executable} {KITEBASE}"

@@ -25,7 +25,7 @@ pytestmark = [
 KITEBASE: Final = catalogue.HERE.parents[1] / "examples" / "kitebase" / "server.py"
 
 # A busy machine is no fault of theirs.
-PATIENCE: Final = Patience(start=120, answer=120, slow_start=60, exit=60, connect=60)
+PATIENCE: Final = Patience(start=120, answer=120, slow_start=60, exit=60, connect=60, total=600)
 
 
 def without_faults(diagnosis: Diagnosis) -> list[str]:
