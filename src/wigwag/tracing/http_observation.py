@@ -44,7 +44,7 @@ class HttpPiece(Struct, frozen=True, gc=False):
         at: Seconds since the start.
         sender: Who has sent it.
         kind: What it is; `cut` is an end before the end, and a `note` is nothing that was sent.
-        head: The head, if it is one.
+        head: The head, if it is one; of a note, that of an answer in place of the server.
         data: A piece of the body, or the words of a note.
     """
 
@@ -136,7 +136,8 @@ class HttpObservation:
             return
         exchange = self._exchanges.setdefault(piece.connection, _Exchange())
         if piece.kind == "note":
-            yield self._http(piece, text=text_of(piece.data))
+            part = None if piece.head is None else HttpPart(status=piece.head.status)
+            yield self._http(piece, part, text_of(piece.data))
         elif piece.kind == "cut":
             who = "the client went away" if piece.sender == "client" else "the answer was cut off"
             yield self._http(piece, text=who)
@@ -144,7 +145,7 @@ class HttpObservation:
             yield from self._begin(exchange, piece, piece.head)
         elif piece.sender in exchange.sides:
             yield from self._go_on(exchange, piece, exchange.sides[piece.sender])
-        if piece.kind == "cut" or (piece.kind == "end" and piece.sender == "server"):
+        if piece.kind == "cut" or (piece.kind in ("end", "note") and piece.sender == "server"):
             self._exchanges.pop(piece.connection, None)
 
     # --- heads

@@ -203,7 +203,6 @@ class RelayedConnection:
 
     async def _refuse(self, refusal: _Refused) -> None:
         """Answer in place of the server."""
-        self._tell(self._number, "server", "note", f"{refusal.status} of the relay: {refusal}")
         self._asked.clear()
         body = f"wigwag trace: {refusal}\n".encode()
         head = Head(
@@ -214,6 +213,8 @@ class RelayedConnection:
                 b"Connection: close",
             ],
         )
+        now, words = self._observer.now(), f"of the relay: {refusal}".encode()
+        self._observer.passed(HttpPiece(self._number, now, "server", "note", head, words))
         with contextlib.suppress(OSError):
             self._writer.write(bytes(head) + body)
             await self._close_host()

@@ -13,7 +13,7 @@ import trustme
 from tests.e2e.host import PATIENCE
 from wigwag.errors import TransportError
 from wigwag.tracing.http_relay import HttpRelay
-from wigwag.tracing.records import EndRecord, HttpRecord, MessageRecord, Record
+from wigwag.tracing.records import EndRecord, HttpPart, HttpRecord, MessageRecord, Record
 
 pytestmark = pytest.mark.anyio
 
@@ -265,7 +265,9 @@ async def test_a_server_that_cannot_be_reached_is_a_bad_gateway(url: str, words:
         answer = await made.exchange(CALL % (made.host, len(PING), PING))
         assert answer.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
         assert words in answer.decode()
-    assert any(words in each.text for each in made.records if isinstance(each, HttpRecord))
+    (told,) = [each for each in made.records if isinstance(each, HttpRecord)]
+    assert words in told.text
+    assert told.http == HttpPart(status=502)  # so the request is not said to wait for an answer
 
 
 async def test_a_server_with_a_certificate_is_reached() -> None:
