@@ -36,6 +36,7 @@ ELSEWHERE = {
     "doctor/configuration_checks/files.py": "doctor: test_configurations",
     "doctor/configuration_checks/hosts.py": "doctor: test_configurations",
     "doctor/configurations.py": "doctor: test_configurations",
+    "doctor/content_checks/asking.py": "doctor: test_contents, over a zoo of servers",
     "doctor/content_checks/capabilities.py": "doctor: test_contents, over a zoo of servers",
     "doctor/content_checks/listing.py": "doctor: test_contents, over a zoo of servers",
     "doctor/content_checks/prompts.py": "doctor: test_contents, over a zoo of servers",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
@@ -12,7 +11,7 @@ import click
 
 from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.failures import run
-from wigwag.cli.output import json_option, print_json
+from wigwag.cli.output import has_colours, json_option, print_json
 from wigwag.cli.targets import Reach, TargetCommand, read_reach, server_options
 from wigwag.client.terminal_lines import visible, visible_lines
 from wigwag.doctor.diagnosing import diagnose
@@ -191,7 +190,7 @@ def _as_json(diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
 
 
 def _print(diagnoses: Sequence[Diagnosis]) -> None:
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    colour = has_colours(sys.stdout)
     for diagnosis in diagnoses:
         if len(diagnoses) > 1:
             click.echo(click.style(visible(diagnosis.target), bold=True), color=colour)

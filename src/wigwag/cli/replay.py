@@ -12,8 +12,15 @@ import click
 from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.failures import code_of, fail, run
 from wigwag.cli.output import json_option, print_json, styled
+from wigwag.cli.serving_options import allowed_hosts_option, allowed_origins_option
 from wigwag.cli.show import read_given
-from wigwag.cli.targets import TargetCommand, named_target, pairs, split_words
+from wigwag.cli.targets import (
+    TargetCommand,
+    named_target,
+    pairs,
+    server_options,
+    split_words,
+)
 from wigwag.errors import McpError
 
 if TYPE_CHECKING:
@@ -50,20 +57,8 @@ _COMMAND_FOLLOWS: Final = "--"
     "--port", default=8765, type=click.IntRange(0, 65535), help="0: a free one. [default: 8765]"
 )
 @click.option("--path", default="/mcp", help="The path of the endpoint. [default: /mcp]")
-@click.option(
-    "--allowed-host",
-    "allowed_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A name it is reached by.",
-)
-@click.option(
-    "--allowed-origin",
-    "allowed_origins",
-    multiple=True,
-    metavar="URL",
-    help="Web pages from elsewhere that may use it.",
-)
+@allowed_hosts_option
+@allowed_origins_option
 @click.option(
     "--pace",
     type=click.FloatRange(0),
@@ -88,18 +83,7 @@ _COMMAND_FOLLOWS: Final = "--"
     help="What may differ, such as serverInfo.version or tools/call:content[*].text.",
 )
 @click.option("--out", "-o", metavar="FILE", help="Keep what was said this time, as a recording.")
-@click.option("--server", metavar="NAME", help="Which server of a configuration of several.")
-@click.option(
-    "--header",
-    "-H",
-    "headers",
-    multiple=True,
-    metavar="NAME: VALUE",
-    help="What each HTTP request carries besides.",
-)
-@click.option("--auth", metavar="oauth|TOKEN", help="Log in, or use a token, at a URL.")
-@click.option("--env", "-e", multiple=True, metavar="NAME=VALUE", help="For a process.")
-@click.option("--cwd", metavar="FOLDER", help="Where a process starts.")
+@server_options("server", "headers", "auth", "env", "cwd")
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), default=60.0, help="Seconds, for each."
 )

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from wigwag.cli.failures import code_of, fail
+from wigwag.cli.serving_options import allowed_hosts_option, allowed_origins_option
 from wigwag.cli.targets import complete_files
 from wigwag.errors import McpError
 from wigwag.server.running import Transport, run_server
@@ -24,20 +25,8 @@ __all__ = ["run_command"]
 @click.option("--host", help="Where to listen. [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help="0: a free one. [default: 8765]")
 @click.option("--path", help="The path of the endpoint. [default: /mcp]")
-@click.option(
-    "--allowed-host",
-    "allowed_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A name it is reached by.",
-)
-@click.option(
-    "--allowed-origin",
-    "allowed_origins",
-    multiple=True,
-    metavar="URL",
-    help="Web pages from elsewhere that may use it.",
-)
+@allowed_hosts_option
+@allowed_origins_option
 @click.option("--cors", is_flag=True, help="Let those pages read the answers.")
 @click.option("--certfile", type=click.Path(), metavar="FILE", help="The certificate, for https.")
 @click.option(

@@ -14,6 +14,7 @@ import click
 
 from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.failures import fail
+from wigwag.cli.message_options import ids_option, methods_option, pretty_option
 from wigwag.cli.output import has_colours, json_option, styled, without_controls
 from wigwag.cli.trace_output import can_show_arrows
 
@@ -34,18 +35,9 @@ __all__ = ["read_given", "show_command"]
     help="Where the page goes; by default beside the recording, or to a pipe if there is one.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
-@click.option("--pretty", is_flag=True, help="Show messages whole, indented, on many lines.")
-@click.option(
-    "--method",
-    "-m",
-    "methods",
-    multiple=True,
-    metavar="PATTERN",
-    help="Show only messages of this method, such as tools/call or 'tools/*', and the answers.",
-)
-@click.option(
-    "--id", "ids", multiple=True, metavar="ID", help="Show only this request and its answer."
-)
+@pretty_option
+@methods_option
+@ids_option
 @click.option("--failures", is_flag=True, help="Only what failed, was not answered, or is junk.")
 @json_option
 def show_command(  # noqa: PLR0913 - the options, as they are

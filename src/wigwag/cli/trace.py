@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from wigwag.cli.exit_codes import ExitCode
 from wigwag.cli.failures import code_of, fail
+from wigwag.cli.message_options import ids_option, methods_option, pretty_option
 from wigwag.cli.output import json_option
 from wigwag.cli.targets import TargetCommand, named_target, pairs, split_words
 from wigwag.cli.trace_output import STDERR, STDOUT, Shown, outlets_of
@@ -29,18 +30,9 @@ __all__ = ["trace_command"]
 @click.option("--out", "-o", metavar="FILE", help="Record all of it, one JSON object a line.")
 @click.option("--quiet", "-q", is_flag=True, help="Show nothing; the server's own errors pass.")
 @json_option
-@click.option("--pretty", is_flag=True, help="Show messages whole, indented, on many lines.")
-@click.option(
-    "--method",
-    "-m",
-    "methods",
-    multiple=True,
-    metavar="PATTERN",
-    help="Show only messages of this method, such as tools/call or 'tools/*', and the answers.",
-)
-@click.option(
-    "--id", "ids", multiple=True, metavar="ID", help="Show only this request and its answer."
-)
+@pretty_option
+@methods_option
+@ids_option
 @click.option(
     "--redact",
     multiple=True,

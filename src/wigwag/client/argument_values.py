@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from wigwag.schema.json_schema import follow
+
 __all__ = ["read_json", "read_value", "shape_of"]
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,300}", re.ASCII)
@@ -118,11 +120,12 @@ def _alternatives(
 
 def _referred(reference: str, root: Any) -> Any:
     """Return what a reference inside of the same document refers to."""
-    found = root
-    for part in reference.removeprefix("#").split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if reference.startswith("#") else None
+    if not reference.startswith("#"):
+        return None
+    try:
+        return follow(reference.split("/")[1:], root)
+    except LookupError:
+        return None
 
 
 def _options(shape: Mapping[str, Any]) -> list[Any]:

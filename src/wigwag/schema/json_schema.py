@@ -5,7 +5,7 @@ Spec: basic#json-schema-usage
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -15,6 +15,9 @@ _logger = logging.getLogger("wigwag.schema")
 
 MAX_PROBLEMS: Final = 5
 MAX_PROBLEM_CHARACTERS: Final = 200
+
+# No list is that long; and Python refuses to read very long numbers.
+_MAX_DIGITS: Final = 9
 
 Check = Callable[[Any], str | None]
 """Says what is wrong with a value; `None` when it is as the schema wants it."""
@@ -54,6 +57,26 @@ def make_check(schema: JSONObject, *, formats: bool = True) -> Check:
         return "; ".join(problems) or None
 
     return check
+
+
+def follow(steps: Iterable[str], document: Any) -> Any:
+    """Return what the steps of a JSON Pointer lead to, as those of a `$ref` within a schema.
+
+    >>> follow(["$defs", "a~1b", "0"], {"$defs": {"a/b": ["found"]}})
+    'found'
+
+    Raises:
+        LookupError: They lead nowhere.
+    """
+    for step in steps:
+        key = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(document, Mapping):
+            document = document[key]
+        elif isinstance(document, list) and key.isdecimal() and len(key) <= _MAX_DIGITS:
+            document = document[int(key)]
+        else:
+            raise LookupError(key)
+    return document
 
 
 @cache

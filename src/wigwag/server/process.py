@@ -112,6 +112,29 @@ def run_unix(server: Runnable, path: str) -> None:
     _run_listener(server, lambda accept: listen_unix(accept, path, max_line_bytes=limit))
 
 
+def run_sockets(server: Runnable, transport: str, host: str, port: int, path: str | None) -> None:
+    """Serve whoever connects to a socket.
+
+    Args:
+        server: What serves.
+        transport: `tcp` or `unix`.
+        host: Where to listen, for `tcp`.
+        port: Where to listen, for `tcp`.
+        path: The socket, for `unix`.
+
+    Raises:
+        ValueError: There is no such transport, or its `path` is missing.
+    """
+    if transport == "tcp":
+        run_tcp(server, host, port)
+    elif transport == "unix":
+        if path is None:
+            raise ValueError('run("unix") needs the path of the socket')
+        run_unix(server, path)
+    else:
+        raise ValueError(f"there is no transport {transport!r}: use stdio, http, tcp or unix")
+
+
 _Listen = Callable[[Callable[[Connection], None]], Awaitable[asyncio.Server]]
 
 

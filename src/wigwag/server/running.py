@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from wigwag.server.authors_code import blaming_the_author
 from wigwag.server.loading import Code, code_folder
-from wigwag.server.process import introduce, run_stdio, run_tcp, run_unix
+from wigwag.server.process import introduce, run_sockets, run_stdio
 
 if TYPE_CHECKING:
     from wigwag.server.http_app import HttpKeywords
@@ -177,10 +177,7 @@ def _run_sockets(code: Code, transport: str, address: tuple[str, int], path: str
         raise ValueError("a unix socket needs a path")
     server = code.load()
     with blaming_the_author(code.target):
-        if path is None or transport == "tcp":
-            run_tcp(server, *address)
-        else:
-            run_unix(server, path)
+        run_sockets(server, transport, *address, path)
 
 
 def _command_of(target: str, arguments: Sequence[str]) -> list[str]:

@@ -344,15 +344,8 @@ class Server(Registry):
                 run_http(app, self.info.name, host, port, certfile=certfile, keyfile=keyfile)
             elif transport == "stdio":
                 process.run_stdio(self)
-            elif transport == "tcp":
-                process.run_tcp(self, host, port)
-            elif transport == "unix":
-                if path is None:
-                    raise ValueError('run("unix") needs the path of the socket')
-                process.run_unix(self, path)
             else:
-                known = "stdio, http, tcp or unix"
-                raise ValueError(f"there is no transport {transport!r}: use {known}")
+                process.run_sockets(self, transport, host, port, path)
         except TransportError as error:
             # For whoever has started the program: the last line of a traceback is all they need.
             raise SystemExit(f"{self.info.name} cannot serve: {error}") from None

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from wigwag.schema.json_schema import follow
+
 Alternative: TypeAlias = dict[str, Any]
 """A schema without `anyOf`, `oneOf`, `$ref` and `const`."""
 
@@ -119,13 +121,10 @@ def _referred(ref: str, root: Any) -> Any:
     """Return the schema within the same document that a reference leads to."""
     if not ref.startswith("#"):
         raise ValueError(f"{ref} is elsewhere")
-    schema = root
-    for part in ref[1:].split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(schema, Mapping) or name not in schema:
-            raise ValueError(f"{ref} leads nowhere")
-        schema = schema[name]
-    return schema
+    try:
+        return follow(ref.split("/")[1:], root)
+    except LookupError:
+        raise ValueError(f"{ref} leads nowhere") from None
 
 
 def types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from wigwag._version import __version__
 from wigwag.bindings.mirrored_parameters import mirrored_parameters
 from wigwag.client.targets import Opener
 from wigwag.errors import ConnectionClosed, HttpStatusError, McpError, RemoteProtocolError
@@ -29,6 +28,7 @@ from wigwag.schema import (
 from wigwag.tracing.conversation import Entry
 from wigwag.tracing.differences import fits
 from wigwag.tracing.json_text import encode_json
+from wigwag.tracing.recording_file import trace_header
 from wigwag.tracing.records import (
     EndRecord,
     JunkRecord,
@@ -36,7 +36,6 @@ from wigwag.tracing.records import (
     Record,
     Recording,
     Sender,
-    TraceHeader,
 )
 from wigwag.tracing.redaction import REDACTED
 from wigwag.tracing.script import Cue, Line, Script, meta_of, params_of
@@ -135,12 +134,8 @@ class _Performer:
         await self._wait_for_last_words()
 
     def performance(self) -> Performance:
-        header = TraceHeader(
-            started=self._log.started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            wigwag=__version__,
-            transport="stdio",
-            target=self._opener.url or self._opener.name,
-        )
+        target = self._opener.url or self._opener.name
+        header = trace_header("stdio", target, self._log.started)
         records = [*self._log.records, EndRecord(at=self._log.now())]
         return Performance(
             recording=Recording(header, records),

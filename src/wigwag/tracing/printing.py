@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import select
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
+
+from wigwag.tracing.writing import write_all
 
 __all__ = ["LinePrinter"]
 
@@ -70,16 +70,9 @@ class LinePrinter:
             if not is_read:
                 continue
             try:
-                self._write(f"{line}\n".encode(self._encoding, "backslashreplace"))
+                data = f"{line}\n".encode(self._encoding, "backslashreplace")
+                write_all(self._descriptor, data)
             except OSError:  # nobody will ever read it
                 is_read = False
                 if self._on_gone is not None:
                     self._on_gone()
-
-    def _write(self, line: bytes) -> None:
-        data = memoryview(line)
-        while data:
-            try:
-                data = data[os.write(self._descriptor, data) :]
-            except BlockingIOError:  # whoever shares it has said that it shall not wait
-                select.select([], [self._descriptor], [])

@@ -108,14 +108,8 @@ class ReplayServer:
         elif transport == "stdio":
             self._exit = _leave_as
             process.run_stdio(self)
-        elif transport == "tcp":
-            process.run_tcp(self, host, port)
-        elif transport == "unix":
-            if path is None:
-                raise ValueError('run("unix") needs the path of the socket')
-            process.run_unix(self, path)
         else:
-            raise ValueError(f"there is no transport {transport!r}: use stdio, http, tcp or unix")
+            process.run_sockets(self, transport, host, port, path)
 
     def http_app(
         self,

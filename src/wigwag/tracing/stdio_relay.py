@@ -26,6 +26,7 @@ from wigwag.tracing.noting import note_message, note_stderr
 from wigwag.tracing.observer import Observer, Outlet
 from wigwag.tracing.records import ClosedRecord, EndRecord, Record
 from wigwag.tracing.redaction import Redaction
+from wigwag.tracing.writing import write_all
 from wigwag.transports.pipes import widen
 
 __all__ = ["StandardStreams", "relay_stdio"]
@@ -224,12 +225,12 @@ class _StdioRelay:
         self._writing.add(source)
         try:
             if source != "client":
-                _write_all(write, data)
+                write_all(write, data)
                 return
             with self._input_lock:
                 if self._server.stdin is None or self._server.stdin.closed:
                     raise BrokenPipeError
-                _write_all(write, data)
+                write_all(write, data)
         finally:
             self._writing.discard(source)
 
@@ -333,15 +334,6 @@ def _signal_group(server: subprocess.Popen[bytes], number: int) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[os.write(descriptor, rest) :]
-        except BlockingIOError:  # whoever shares it has said that it shall not wait
-            select.select([], [descriptor], [])
 
 
 def _close(file: IO[bytes] | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from wigwag.schema import json_schema
-from wigwag.schema.json_schema import MAX_PROBLEM_CHARACTERS, make_check
+from wigwag.schema.json_schema import MAX_PROBLEM_CHARACTERS, follow, make_check
 
 PERSON: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -111,3 +111,17 @@ def test_without_the_library_nothing_is_checked_and_the_log_says_so_once(
     assert [check({"name": 3}) for check in checks] == [None, None]
     (record,) = caplog.records
     assert "install wigwag[schema]" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    "steps", [["b"], ["a", "2"], ["a", "-1"], ["a", "²"], ["a", "9" * 5000], ["a", "0", "x"]]
+)
+def test_a_pointer_that_leads_nowhere_is_told(steps: list[str]) -> None:
+    with pytest.raises(LookupError):
+        follow(steps, {"a": ["one", "two"]})
+
+
+def test_a_pointer_leads_through_objects_and_lists() -> None:
+    assert follow(["a", "1"], {"a": ["one", "two"]}) == "two"
+    assert follow(["~01", "~1"], {"~1": {"/": 3}}) == 3
+    assert follow([], "all") == "all"

@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from wigwag.doctor.findings import Finding
-from wigwag.schema.json_schema import make_check
+from wigwag.schema.json_schema import follow, make_check
 
 __all__ = ["check_schema", "problem_in_2020_12", "subschemas"]
 
@@ -127,18 +127,12 @@ def _leads_somewhere(reference: str, schema: dict[str, Any], names: set[str]) ->
     document, _, pointer = reference.partition("#")
     if document:
         return document in names or any(name.endswith(f"/{document}") for name in names)
-    return pointer.startswith("/") and _is_there(pointer, schema)
-
-
-def _is_there(pointer: str, value: Any) -> bool:
-    for step in pointer[1:].split("/"):
-        key = unquote(step).replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
-            value = value[int(key)]
-        else:
-            return False
+    if not pointer.startswith("/"):
+        return False
+    try:
+        follow(map(unquote, pointer[1:].split("/")), schema)
+    except LookupError:
+        return False
     return True
 
 

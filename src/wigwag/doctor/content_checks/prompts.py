@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from wigwag.client.client import Client
+from wigwag.doctor.content_checks.asking import ask_for
 from wigwag.doctor.content_checks.media import check_icons
 from wigwag.doctor.content_checks.shapes import fault_of
 from wigwag.doctor.findings import Finding
 from wigwag.errors import RequestFailed, RequestTimedOut
-from wigwag.schema import MISSING_REQUIRED_CLIENT_CAPABILITY, PROMPTS_GET, GetPromptResult
+from wigwag.schema import PROMPTS_GET, GetPromptResult
 
 __all__ = ["check_prompts"]
 
@@ -55,14 +58,10 @@ def _needs_arguments(prompt: dict[str, Any]) -> bool:
 async def _get(client: Client, name: str) -> Finding | None:
     try:
         # Hosts send `arguments` without any in it, and some servers fail where it is absent.
-        result = await client.request(PROMPTS_GET, {"name": name, "arguments": {}})
+        result = await ask_for(client, PROMPTS_GET, {"name": name, "arguments": {}})
     except RequestFailed as error:
-        if error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:
-            return None  # it wants to ask the user, say
         return _fails(name, error)
-    if isinstance(result, dict) and result.get("resultType", "complete") != "complete":
-        return None
-    fault = fault_of(result, GetPromptResult)
+    fault = None if result is UNSET else fault_of(result, GetPromptResult)
     if fault is None:
         return None
     return Finding(

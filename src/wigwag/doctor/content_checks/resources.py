@@ -8,16 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from wigwag.client.client import Client
+from wigwag.doctor.content_checks.asking import ask_for
 from wigwag.doctor.content_checks.media import check_icons, check_mime_type
 from wigwag.doctor.content_checks.shapes import fault_of
 from wigwag.doctor.findings import Finding
 from wigwag.errors import RequestFailed, RequestTimedOut
-from wigwag.schema import (
-    MISSING_REQUIRED_CLIENT_CAPABILITY,
-    RESOURCES_READ,
-    ReadResourceResult,
-)
+from wigwag.schema import RESOURCES_READ, ReadResourceResult
 
 __all__ = ["check_resources", "check_templates"]
 
@@ -93,14 +92,10 @@ def _no_uri(uri: str) -> Finding:
 
 async def _read(client: Client, uri: str) -> list[Finding]:
     try:
-        result = await client.request(RESOURCES_READ, {"uri": uri})
+        result = await ask_for(client, RESOURCES_READ, {"uri": uri})
     except RequestFailed as error:
-        if error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:
-            return []
         return [_unreadable(uri, error)]
-    if isinstance(result, dict) and result.get("resultType", "complete") != "complete":
-        return []
-    return list(_about_contents(result, uri))
+    return [] if result is UNSET else list(_about_contents(result, uri))
 
 
 def _unreadable(uri: str, error: Exception) -> Finding:

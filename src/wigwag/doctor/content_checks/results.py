@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from wigwag.client.client import Client
+from wigwag.doctor.content_checks.asking import ask_for
 from wigwag.doctor.content_checks.shapes import fault_of
 from wigwag.doctor.findings import Finding
 from wigwag.errors import RequestFailed, RequestTimedOut
@@ -32,11 +33,10 @@ async def check_results(client: Client, tools: list[dict[str, Any]]) -> list[Fin
     findings: list[Finding] = []
     for tool in [tool for tool in tools if _may_be_called(tool)][:_MAX_CALLED]:
         try:
-            params = {"name": tool["name"], "arguments": {}}
-            result = await client.request(TOOLS_CALL, params)
+            result = await ask_for(client, TOOLS_CALL, {"name": tool["name"], "arguments": {}})
         except (RequestFailed, RequestTimedOut):
             continue
-        if isinstance(result, dict) and result.get("resultType", "complete") == "complete":
+        if isinstance(result, dict):
             finding = _about_result(result, tool)
             findings += [] if finding is None else [finding]
     return findings
