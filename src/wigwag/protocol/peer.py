@@ -57,6 +57,10 @@ if TYPE_CHECKING:  # loaded when first used
     from wigwag.schema import CancelledNotificationParams, ProgressNotificationParams
 
 
+# How arrays and notifications of ours begin.
+_NEVER_IN_BATCH = (b"[", b'{"jsonrpc":"2.0","method":')
+
+
 class ReplyBatch:
     """Collects the answers to the requests of one array, which are sent as one array."""
 
@@ -290,11 +294,11 @@ class PeerProtocol:  # no ABC: there is one for each POST, and those are slow to
                 events += self._receive_error(message, now)
             elif type(message) is InvalidMessage:
                 events += self.receive_invalid(message)
-        # What was answered on the spot belongs into the array as well; an earlier array, of which
-        # the last request was cancelled just now, does not.
+        # What was answered on the spot belongs into the array as well. An earlier array, of which
+        # the last request was cancelled just now, does not; nor does what is no answer.
         meanwhile = self._to_send[mark:]
-        replies.replies += [message for message in meanwhile if message[:1] != b"["]
-        self._to_send[mark:] = [message for message in meanwhile if message[:1] == b"["]
+        replies.replies += [each for each in meanwhile if not each.startswith(_NEVER_IN_BATCH)]
+        self._to_send[mark:] = [each for each in meanwhile if each.startswith(_NEVER_IN_BATCH)]
         replies.is_complete = True
         self._flush_batch(replies)
         return events

@@ -20,6 +20,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from wigwag import schema
 from wigwag.errors import LocalProtocolError
 from wigwag.jsonrpc.codec import (
+    UNDECODABLE,
     decode_request,
     encode_error,
     encode_id,
@@ -36,6 +37,7 @@ from wigwag.jsonrpc.codes import (
 )
 from wigwag.jsonrpc.inflight import OutgoingRequest
 from wigwag.jsonrpc.messages import InvalidMessage, Notification, Request
+from wigwag.protocol import hot_path
 from wigwag.protocol.events import (
     Event,
     MessageIgnored,
@@ -49,7 +51,7 @@ from wigwag.protocol.gates import (
     offered_methods,
     required_client_capability,
 )
-from wigwag.protocol.hot_path import decode_call
+from wigwag.protocol.hot_path import FRONT_BYTES
 from wigwag.protocol.params import (
     ParamsRefused,
     decode_params,
@@ -355,8 +357,11 @@ class ServerProtocol(PeerProtocol):
         Returns:
             The call; `None` when the message is anything else, and is for `receive_other`.
         """
-        call = decode_call(data)
-        if call is None:
+        if data.find(b"tools/call", 0, FRONT_BYTES) < 0:
+            return None
+        try:
+            call = hot_path.decode_call(data)
+        except UNDECODABLE:
             return None
         params, request_id = call.params, call.id
         meta = params.meta
@@ -371,7 +376,9 @@ class ServerProtocol(PeerProtocol):
             version = session.revision
             capabilities, info = session.client_capabilities, session.client_info
         if (
-            capabilities is UNSET
+            call.result is not UNSET
+            or call.error is not UNSET
+            or capabilities is UNSET
             or request_id in self._incoming
             or TOOLS_CALL not in self._description.offered.get(version, ())  # type: ignore[arg-type]
         ):

@@ -232,7 +232,10 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
             self._fail(request, error)
             return
         if type(outcome) is not CoroutineType:
-            self._succeed(request, outcome)  # type: ignore[arg-type]
+            try:
+                self.protocol.send_result(request, outcome)  # type: ignore[arg-type]
+            except LocalProtocolError as error:
+                self._refuse_unsendable(request, error)
             return
         task: asyncio.Task[Outcome] = start_task(outcome, self.loop)
         if task.done():  # and so, nearly always, its result is at hand
@@ -272,15 +275,15 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
             # Nothing is said about what the client cancelled; the protocol sees to that. But a
             # handler may also be cancelled from within.
             self._fail(request, error)
-        else:
-            self._succeed(request, result)
-
-    def _succeed(self, request: RequestReceived, result: Outcome) -> None:
+            return
         try:
             self.protocol.send_result(request, result)
         except LocalProtocolError as error:
-            self.protocol.send_error(request, INTERNAL_ERROR, f"Internal error: {error}")
-            _logger.error("the result of %s cannot be sent: %s", request.method, error)  # noqa: TRY400
+            self._refuse_unsendable(request, error)
+
+    def _refuse_unsendable(self, request: RequestReceived, error: LocalProtocolError) -> None:
+        self.protocol.send_error(request, INTERNAL_ERROR, f"Internal error: {error}")
+        _logger.error("the result of %s cannot be sent: %s", request.method, error)
 
     def _fail(self, request: RequestReceived, error: BaseException) -> None:
         if not self.protocol.is_in_flight(request):

@@ -13,6 +13,7 @@ from wigwag.jsonrpc.codec import overlong_message
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import ServerProtocol
 from wigwag.protocol.subscriptions import Change
+from wigwag.runtime.at_once import begin_turn, end_turn
 from wigwag.runtime.dispatch import Dispatch, Handler, Hear, Outcome, fail_all
 from wigwag.runtime.wire_log import open_wire_log
 
@@ -84,6 +85,7 @@ class ServerConnection(Dispatch):
             return
         # Whoever wants to flush meanwhile need not: it is done below.
         self._is_flush_due = True
+        turn = begin_turn(self.loop) if len(messages) > 1 else None
         try:
             for data in messages:
                 if type(data) is bytes:
@@ -93,6 +95,8 @@ class ServerConnection(Dispatch):
                     for event in self.protocol.receive_invalid(invalid):
                         self._note(event)
         finally:
+            if turn is not None:
+                end_turn(self.loop, turn)
             self._flush()
 
     def end_of_input(self) -> None:

@@ -7,6 +7,7 @@ from tests.pair import (
     ScriptedServer,
     client_description,
     error,
+    modern_meta,
     notification,
     only,
     request,
@@ -135,6 +136,15 @@ def test_a_handshake_cannot_be_part_of_a_batch() -> None:
     (answers,) = client.say_wrongly([request(1, "initialize", init)])
     assert answers[0]["error"]["code"] == INVALID_REQUEST
     assert "array" in answers[0]["error"]["message"]
+
+
+def test_an_acknowledgement_never_stands_in_the_array_of_answers() -> None:
+    client = batch_session()
+    params = {"_meta": modern_meta(), "notifications": {"toolsListChanged": True}}
+    listen = request(1, "subscriptions/listen", params)
+    acknowledged, answers = client.say([request(2, "ping"), listen])
+    assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+    assert answers == [result(2, {})]
 
 
 def test_an_id_twice_in_a_batch_is_refused_the_second_time() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from wigwag.runtime.at_once import run_at_once, waits_for_nothing
+from wigwag.runtime.at_once import begin_turn, end_turn, run_at_once, waits_for_nothing
+from wigwag.runtime.tasks import start_task
 
 is_offered = sys.version_info >= (3, 12)
 only_if_offered = pytest.mark.skipif(not is_offered, reason="there are no eager tasks")
@@ -170,6 +171,45 @@ def test_event_loops_of_several_threads_do_not_meet() -> None:
     for thread in threads:
         thread.join()
     assert found == {name: list(range(2000)) for name in "abc"}
+
+
+async def look() -> asyncio.Task[Any] | None:
+    return asyncio.current_task()
+
+
+@only_if_offered
+def test_all_of_one_turn_sees_the_same_task_and_nothing_after_it_does() -> None:
+    async def fails() -> None:
+        raise LookupError("no")
+
+    def in_turn(loop: asyncio.AbstractEventLoop) -> None:
+        assert begin_turn(loop) is None  # nothing was run before, so nothing may ever be
+        before = run_at_once(look(), loop)
+        turn = begin_turn(loop)
+        assert turn is before
+        assert run_at_once(look(), loop) is turn
+        assert run_at_once(at_once(2), loop) == 2
+        assert note.get() == "none"
+        with pytest.raises(LookupError, match="no"):
+            run_at_once(fails(), loop)
+        assert run_at_once(look(), loop) is turn
+        assert begin_turn(loop) is None  # one is enough
+        started = start_task(look(), loop)
+        assert started.result() is started
+        end_turn(loop, turn)
+        assert asyncio.current_task(loop) is None
+
+    within_a_loop(in_turn)
+
+
+@only_if_offered
+def test_there_are_no_turns_within_a_task() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        run_at_once(look(), loop)
+        assert begin_turn(loop) is None
+
+    asyncio.run(main())
 
 
 @only_if_offered
