@@ -5,16 +5,13 @@ reading it. What is not plainly a sound tool call is left to the general way, wh
 say about it.
 """
 
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from wigwag.jsonrpc.messages import RequestId
 from wigwag.schema import CallToolRequestParams
-
-# The method stands near the front of what real clients send.
-FRONT_BYTES: Final = 128
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):

@@ -6,7 +6,8 @@ an argument, in seconds on a clock that does not go back.
 
 Requests of the peer are in `_incoming` from their arrival to their answer or cancellation; a
 request that is not there any more cannot be answered, so that answering twice, or after a
-cancellation, is impossible.
+cancellation, is impossible. Tool calls that a server answers before anything else happens are never
+there: `ServerProtocol.answer_call`.
 """
 
 from __future__ import annotations

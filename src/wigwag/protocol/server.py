@@ -51,7 +51,6 @@ from wigwag.protocol.gates import (
     offered_methods,
     required_client_capability,
 )
-from wigwag.protocol.hot_path import FRONT_BYTES
 from wigwag.protocol.params import (
     ParamsRefused,
     decode_params,
@@ -355,10 +354,9 @@ class ServerProtocol(PeerProtocol):
         """Take the bytes of one message, if it is a tool call that nothing is wrong with.
 
         Returns:
-            The call; `None` when the message is anything else, and is for `receive_other`.
+            The call, which is for `answer_call` now, or else for `hold`; `None` when the message
+            is anything else, and is for `receive_other`.
         """
-        if data.find(b"tools/call", 0, FRONT_BYTES) < 0:
-            return None
         try:
             call = hot_path.decode_call(data)
         except UNDECODABLE:
@@ -388,7 +386,7 @@ class ServerProtocol(PeerProtocol):
             agree = self._headers.agree(version, TOOLS_CALL, name)  # type: ignore[arg-type]
             if not agree or name in self._description.mirrored:
                 return None
-        request = self._incoming[request_id] = RequestReceived(
+        return RequestReceived(
             request_id,
             TOOLS_CALL,
             params,
@@ -399,7 +397,19 @@ class ServerProtocol(PeerProtocol):
             capabilities,
             info,
         )
-        return request
+
+    def answer_call(self, call: RequestReceived, members: Members) -> None:
+        """Answer what `receive_call` has returned, at once; so it never is in flight.
+
+        Args:
+            call: The call.
+            members: Those of the result; there are some.
+        """
+        self._to_send.append(self._result_of(call, members))
+
+    def hold(self, call: RequestReceived) -> None:
+        """Let what `receive_call` has returned be in flight, as it is not answered at once."""
+        self._incoming[call.id] = call
 
     def receive_message(self, data: bytes, *, now: float) -> Sequence[Event]:
         """Take the bytes of one message and return what it means, in order.
@@ -408,7 +418,10 @@ class ServerProtocol(PeerProtocol):
         `messages_to_send` afterwards.
         """
         call = self.receive_call(data)
-        return self.receive_other(data, now=now) if call is None else (call,)
+        if call is None:
+            return self.receive_other(data, now=now)
+        self.hold(call)
+        return (call,)
 
     def receive_other(self, data: bytes, *, now: float) -> Sequence[Event]:
         """Take the bytes of one message that `receive_call` did not take; see `receive_message`."""
@@ -442,23 +455,20 @@ class ServerProtocol(PeerProtocol):
             LocalProtocolError: The result holds a value that JSON has no form for; the request
                 is still to be answered.
         """
-        request_id = request.id
-        if self._incoming.get(request_id) is not request:
+        if result is None or self._incoming.get(request.id) is not request:
             return
-        encoded_id = encode_id(request_id)
         if type(result) is tuple and result:
-            opening = self._description.openings[request.method] if request.is_modern else _RESULT
-            message = b"".join([_RESULT_HEAD, encoded_id, opening, *result, _END])
-        elif result is None:
-            return
+            message = self._result_of(request, result)
         else:
             body = self._complete(request, result)  # type: ignore[arg-type]
-            message = b"".join((_RESULT_HEAD, encoded_id, _RESULT, body[1:-1], _END))
-        if request.reply_batch is None:
-            del self._incoming[request_id]
-            self._to_send.append(message)
-        else:
-            self._answer(request, message)
+            head = encode_id(request.id)
+            message = b"".join((_RESULT_HEAD, head, _RESULT, body[1:-1], _END))
+        self._answer(request, message)
+
+    def _result_of(self, request: RequestReceived, members: Members) -> bytes:
+        encoded_id = encode_id(request.id)
+        opening = self._description.openings[request.method] if request.is_modern else _RESULT
+        return b"".join([_RESULT_HEAD, encoded_id, opening, *members, _END])
 
     def _complete(self, request: RequestReceived, result: Struct | tuple[()]) -> bytes:
         """Encode a result with all that its revision wants in it."""

@@ -217,7 +217,7 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
             self._wire.received(data)
         call = self.protocol.receive_call(data)
         if call is not None:  # as nearly all messages of a busy client are
-            self._serve(call)
+            self._serve(call, is_held=False)
             return
         for event in self.protocol.receive_other(data, now=0.0):
             if type(event) is RequestReceived:
@@ -225,19 +225,31 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
             else:
                 self._note(event)
 
-    def _serve(self, request: RequestReceived) -> None:
+    def _serve(self, request: RequestReceived, *, is_held: bool = True) -> None:
+        """Let a request be answered; what is not held is a call, as `receive_call` returns it."""
         try:
             outcome = self._handlers[request.method](request, self)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - all are answered
+            if not is_held:
+                self.protocol.hold(request)
             self._fail(request, error)
             return
-        if type(outcome) is not CoroutineType:
-            try:
-                self.protocol.send_result(request, outcome)  # type: ignore[arg-type]
-            except LocalProtocolError as error:
-                self._refuse_unsendable(request, error)
+        if not is_held:
+            if type(outcome) is tuple and outcome:
+                self.protocol.answer_call(request, outcome)
+                return
+            self.protocol.hold(request)
+        if type(outcome) is CoroutineType:
+            self._run(request, outcome)
             return
-        task: asyncio.Task[Outcome] = start_task(outcome, self.loop)
+        try:
+            self.protocol.send_result(request, outcome)  # type: ignore[arg-type]
+        except LocalProtocolError as error:
+            self._refuse_unsendable(request, error)
+
+    def _run(self, request: RequestReceived, work: Coroutine[Any, Any, Outcome]) -> None:
+        """Let a request be answered with what a coroutine returns."""
+        task: asyncio.Task[Outcome] = start_task(work, self.loop)
         if task.done():  # and so, nearly always, its result is at hand
             if self._paces:
                 self._end_progress(request)

@@ -66,11 +66,11 @@ class SseServed(ServerConnection):
             self._changes = {each: None for each in self._changes if may_hear(permit, each)}
         super()._publish()
 
-    def _serve(self, request: RequestReceived) -> None:
+    def _serve(self, request: RequestReceived, *, is_held: bool = True) -> None:
         connection = self._connection
         assert isinstance(connection, _SseConnection)
         request.came_by = connection.arriving
-        super()._serve(request)
+        super()._serve(request, is_held=is_held)
 
 
 class _SseConnection:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET, Raw
 
-from tests.pair import initialize, modern_meta, notification, request, server_description
+from tests.pair import initialize, modern_meta, notification, request, result, server_description
 from wigwag.jsonrpc.codec import decode_message
 from wigwag.jsonrpc.messages import Request
 from wigwag.protocol.events import RequestReceived
@@ -21,15 +21,21 @@ PARAMS: list[dict[str, Any]] = [
 ]
 
 
-def take(data: bytes) -> RequestReceived | None:
-    """Let a server take a message in a single pass, if it can."""
+def make_server() -> ServerProtocol:
+    """Return a server in a session, that has looked up what it offers in each revision."""
     description = server_description()
     for revision in REVISIONS:
         assert description.offers("tools/call", revision)
     server = ServerProtocol(description)
     for message in (initialize(LATEST_LEGACY), notification("notifications/initialized")):
         server.receive_message(encoded(message), now=0.0)
-    return server.receive_call(data)
+    server.messages_to_send()
+    return server
+
+
+def take(data: bytes) -> RequestReceived | None:
+    """Let a server take a message in a single pass, if it can."""
+    return make_server().receive_call(data)
 
 
 def encoded(message: Any) -> bytes:
@@ -95,7 +101,42 @@ def test_bytes_that_are_no_sound_call_are_no_crash(data: bytes) -> None:
     assert take(data) is None
 
 
-def test_the_general_way_is_taken_where_the_method_stands_far_behind() -> None:
+def test_the_method_may_stand_far_behind() -> None:
     call = {"jsonrpc": "2.0", "id": 1, "params": {"name": "a" * 500}, "method": "tools/call"}
-    assert take(encoded(call)) is None
-    assert isinstance(decode_message(encoded(call)), Request)
+    taken = take(encoded(call))
+    assert taken is not None
+    assert taken.params.name == "a" * 500
+
+
+def test_a_call_is_in_flight_only_while_somebody_holds_it() -> None:
+    server = make_server()
+    call = server.receive_call(encoded(request(1, "tools/call", {"name": "a"})))
+    assert call is not None
+    assert server.requests_in_flight() == []
+    server.hold(call)
+    assert server.requests_in_flight() == [call]
+    again = encoded(request(1, "tools/call", {"name": "b"}))
+    assert server.receive_call(again) is None  # its id is in use
+    server.send_result(call, (b'"content":[]',))
+    assert server.requests_in_flight() == []
+    (answer,) = map(json.loads, server.messages_to_send())
+    assert answer == result(1, {"content": []})
+
+
+@pytest.mark.parametrize("id_", ["x", 2**70])
+@pytest.mark.parametrize("meta", [{}, {"_meta": modern_meta()}])
+def test_a_call_that_is_answered_at_once_gets_what_others_get_later(
+    id_: int | str, meta: dict[str, Any]
+) -> None:
+    server = make_server()
+    data = encoded(request(id_, "tools/call", {"name": "a", **meta}))
+    at_once = server.receive_call(data)
+    assert at_once is not None
+    server.answer_call(at_once, (b'"content":', b"[]"))
+    (later,) = server.receive_message(data, now=0.0)
+    assert isinstance(later, RequestReceived)
+    server.send_result(later, (b'"content":[]',))
+    first, second = server.messages_to_send()
+    assert first == second
+    assert json.loads(first)["id"] == id_
+    assert server.requests_in_flight() == []
