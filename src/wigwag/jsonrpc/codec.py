@@ -26,6 +26,9 @@ from wigwag.jsonrpc.messages import (
     SingleMessage,
 )
 
+# How the notifications begin that are encoded here; requests and answers have something else first.
+NOTIFICATION_HEAD: Final = b'{"jsonrpc":"2.0","method":'
+
 # Hosts send a handful of messages in a batch; thousands are an attack on memory.
 MAX_BATCH_MESSAGES: Final = 1000
 
@@ -140,7 +143,7 @@ def encode_request(request_id: RequestId, method: str, params: bytes | None) -> 
 
 def encode_notification(method: str, params: bytes | None) -> bytes:
     """Encode a notification whose params are encoded already."""
-    head = b'{"jsonrpc":"2.0","method":%b' % _encode(method)
+    head = NOTIFICATION_HEAD + _encode(method)
     return b"%b}" % head if params is None else b'%b,"params":%b}' % (head, params)
 
 

@@ -22,6 +22,7 @@ from msgspec import UNSET, UnsetType
 
 from wigwag import schema
 from wigwag.jsonrpc.codec import (
+    NOTIFICATION_HEAD,
     decode_message,
     encode_batch,
     encode_error,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:  # loaded when first used
 
 
 # How arrays and notifications of ours begin.
-_NEVER_IN_BATCH = (b"[", b'{"jsonrpc":"2.0","method":')
+_NEVER_IN_BATCH = (b"[", NOTIFICATION_HEAD)
 
 
 class ReplyBatch:

@@ -242,10 +242,7 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
         if type(outcome) is CoroutineType:
             self._run(request, outcome)
             return
-        try:
-            self.protocol.send_result(request, outcome)  # type: ignore[arg-type]
-        except LocalProtocolError as error:
-            self._refuse_unsendable(request, error)
+        self._succeed(request, outcome)  # type: ignore[arg-type]
 
     def _run(self, request: RequestReceived, work: Coroutine[Any, Any, Outcome]) -> None:
         """Let a request be answered with what a coroutine returns."""
@@ -287,15 +284,15 @@ class Dispatch:  # no ABC: over HTTP there is one for each POST, and ABCs are sl
             # Nothing is said about what the client cancelled; the protocol sees to that. But a
             # handler may also be cancelled from within.
             self._fail(request, error)
-            return
+        else:
+            self._succeed(request, result)
+
+    def _succeed(self, request: RequestReceived, result: Outcome) -> None:
         try:
             self.protocol.send_result(request, result)
         except LocalProtocolError as error:
-            self._refuse_unsendable(request, error)
-
-    def _refuse_unsendable(self, request: RequestReceived, error: LocalProtocolError) -> None:
-        self.protocol.send_error(request, INTERNAL_ERROR, f"Internal error: {error}")
-        _logger.error("the result of %s cannot be sent: %s", request.method, error)
+            self.protocol.send_error(request, INTERNAL_ERROR, f"Internal error: {error}")
+            _logger.error("the result of %s cannot be sent: %s", request.method, error)  # noqa: TRY400
 
     def _fail(self, request: RequestReceived, error: BaseException) -> None:
         if not self.protocol.is_in_flight(request):

@@ -18,6 +18,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from wigwag.bindings.sse import encode_events
 from wigwag.errors import LocalProtocolError
+from wigwag.jsonrpc.codec import NOTIFICATION_HEAD
 from wigwag.jsonrpc.codes import INTERNAL_ERROR, METHOD_NOT_FOUND
 from wigwag.protocol.events import RequestReceived
 from wigwag.protocol.server import ServerProtocol
@@ -38,9 +39,6 @@ from wigwag.transports.asgi import (
     Scope,
     wait_until_gone,
 )
-
-# How our own begin.
-_NOTIFICATION: Final = b'{"jsonrpc":"2.0","method"'
 
 # What begins something, which has to be counted.
 _BEGINNING: Final = (INITIALIZE, SUBSCRIPTIONS_LISTEN)
@@ -246,7 +244,7 @@ class HttpExchange(Dispatch):
         return (
             len(messages) == 1
             and (self._takes_json or self._status() != _OK)
-            and not messages[0].startswith(_NOTIFICATION)
+            and not messages[0].startswith(NOTIFICATION_HEAD)
         )
 
     def _answer_whole(self, messages: list[bytes]) -> Awaitable[None]:

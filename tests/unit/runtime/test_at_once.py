@@ -30,6 +30,10 @@ async def calls_others() -> int:
     return sum(number for number in range(3))
 
 
+async def look() -> asyncio.Task[Any] | None:
+    return asyncio.current_task()
+
+
 class Desk:
     async def at_once(self) -> int:
         return 1
@@ -134,9 +138,6 @@ def test_there_is_a_current_task_that_nobody_can_cancel() -> None:
 
 @only_if_offered
 def test_within_a_task_that_is_the_current_one() -> None:
-    async def look() -> Any:
-        return asyncio.current_task()
-
     async def main() -> None:
         assert run_at_once(look(), asyncio.get_running_loop()) is asyncio.current_task()
 
@@ -171,10 +172,6 @@ def test_event_loops_of_several_threads_do_not_meet() -> None:
     for thread in threads:
         thread.join()
     assert found == {name: list(range(2000)) for name in "abc"}
-
-
-async def look() -> asyncio.Task[Any] | None:
-    return asyncio.current_task()
 
 
 @only_if_offered
